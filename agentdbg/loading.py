@@ -14,6 +14,7 @@ The standard library catches what a handler raised in other places too (`pathlib
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -38,8 +39,16 @@ __all__ = ["lock_of", "not_swallowed", "put_off_signals_in_forks", "undisturbed"
 _LONGEST_WAIT_SECONDS = 20.0
 _OUT_OF_THE_HOOKS_SECONDS = 0.002
 _SIGNALS = tuple(map(int, valid_signals()))
-_lock = threading.RLock()
-_forking: list[bool] = []
+
+
+class _Forks:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.has_lock: list[bool] = []
+        """Whether it could be had, for each fork that is under way."""
+
+
+_forks = _Forks()
 
 
 @contextlib.contextmanager
@@ -53,7 +62,7 @@ def undisturbed() -> Iterator[None]:
 
     handlers: dict[int, Any] = {}
     try:
-        with _lock:
+        with _forks.lock:
             try:
                 _replace_handlers(handlers, note)
                 yield
@@ -141,15 +150,11 @@ def lock_of(owner: Any) -> Any:
     return threading.RLock()  # re-entrant: a signal handler may call in the middle of it
 
 
+@functools.cache
 def put_off_signals_in_forks() -> None:
     """Once for all forks to come, when all our hooks are set: this one then begins before them and ends after them."""
-    global _is_putting_off  # noqa: PLW0603 -- once in a process
-    if not _is_putting_off and hasattr(os, "register_at_fork"):
-        _is_putting_off = True
+    if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_put_off, after_in_parent=_bring, after_in_child=_bring)
-
-
-_is_putting_off = False
 
 
 class _PutOff(threading.local):
@@ -188,19 +193,15 @@ def _send_again(signals: list[int]) -> None:
         os.kill(os.getpid(), signum)
 
 
+@functools.cache
 def _watch_forks() -> None:
-    global _is_watching  # noqa: PLW0603 -- once in a process
-    if not _is_watching and hasattr(os, "register_at_fork"):
-        _is_watching = True
+    if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 
 
-_is_watching = False
-
-
 def _before_fork() -> None:
-    if _lock.acquire(blocking=False):
-        _forking.append(True)
+    if _forks.lock.acquire(blocking=False):
+        _forks.has_lock.append(True)
         return
     # The hook of logging takes a lock too, which imports need: whoever waits for one here must not hold it.
     lock = getattr(sys.modules.get("logging"), "_lock", None)
@@ -209,17 +210,16 @@ def _before_fork() -> None:
     except (AttributeError, RuntimeError) as error:  # not held: its hook was set before ours, or is none
         pass_on(error)
         lock = None
-    _forking.append(_lock.acquire(timeout=_LONGEST_WAIT_SECONDS))
+    _forks.has_lock.append(_forks.lock.acquire(timeout=_LONGEST_WAIT_SECONDS))
     if lock is not None:
         lock.acquire()
 
 
 def _after_in_parent() -> None:
-    if _forking.pop():
-        _lock.release()
+    if _forks.has_lock.pop():
+        _forks.lock.release()
 
 
 def _after_in_child() -> None:
-    global _lock  # noqa: PLW0603 -- where waiting was given up, another thread of the parent holds it
-    _lock = threading.RLock()
-    _forking.clear()
+    _forks.lock = threading.RLock()  # where waiting was given up, another thread of the parent holds it
+    _forks.has_lock.clear()

@@ -138,7 +138,7 @@ def _own_world(_worlds: Iterator[Path]) -> Iterator[Path]:
         for run in list(context.live_runs.values()):
             run.finish()
         context.live_runs.clear()
-        left = deciders.chain
+        left = deciders.asked.chain
         for decider in left:
             deciders.remove_decider(decider)
         # It would answer the calls of every later test of this process.

@@ -47,7 +47,7 @@ _START_AND_END = {"RUN_START", "RUN_END"}
 _CALLS = {"LLM_CALL", "TOOL_CALL"}
 _MOST_NAMED = 5
 _STARTUP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
-_current: ProcessRun | None = None
+_begun: list[ProcessRun] = []
 
 
 class ProcessRun:
@@ -86,9 +86,8 @@ def begin(
 
     `is_quiet` leaves it to others to say where the run is.
     """
-    global _current  # noqa: PLW0603 -- a process has one
-    if _current is not None or is_switched_off():
-        return _current
+    if _begun or is_switched_off():
+        return _begun[0] if _begun else None
     parent_run_id = os.environ.get(_PARENT)
     meta = {"parent_run_id": parent_run_id} if parent_run_id else None
     with whole_program():
@@ -96,12 +95,13 @@ def begin(
     if scope is None:
         return None
     set_process_scope(scope)
-    _current = ProcessRun(scope.run, is_child=bool(parent_run_id) or is_quiet)
-    atexit.register(_current.close)
+    process_run = ProcessRun(scope.run, is_child=bool(parent_run_id) or is_quiet)
+    _begun.append(process_run)
+    atexit.register(process_run.close)
     with Shield("prepare the recording of the program", scope.run.count_fault):
         _lead_children_here(scope.run.run_id)
         enable_integrations()
-    return _current
+    return process_run
 
 
 def note_program(module: str | None, seed: int | None = None) -> None:
@@ -118,7 +118,7 @@ def note_program(module: str | None, seed: int | None = None) -> None:
 def start_for_environment() -> None:
     """With AGENTDBG_AUTO=1: record this process. Does nothing in our own commands, nor in Python's own helpers."""
     with Shield("record this program"):
-        if _current is None and _is_wanted() and not _is_helper():
+        if not _begun and _is_wanted() and not _is_helper():
             process_run = begin(_shown_program())
             if process_run is not None:
                 watch_departure(process_run.note_end)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["arm", "arm_from_environment", "disarm", "pause_in_code"]
 
-_armed: Breakpoints | None = None
+_armed: list[Breakpoints] = []
 
 
 def arm(
@@ -32,24 +32,21 @@ def arm(
     from_call: int = 0,
 ) -> Breakpoints:
     """Pause this process at these places from now on. Raises UsageError where one cannot be read."""
-    global _armed  # noqa: PLW0603 -- a process has one set of breakpoints
     breaks = Breakpoints(
         places, wait_seconds=wait_seconds, then=then, whole_world=whole_world, ask=Prompt(), from_call=from_call
     )
-    if _armed is None:
-        _armed = breaks
-        add_decider(breaks)
+    if _armed:
+        _armed[0].places += breaks.places
     else:
-        _armed.places += breaks.places
-    return _armed
+        _armed.append(breaks)
+        add_decider(breaks)
+    return _armed[0]
 
 
 def disarm() -> None:
     """Pause nowhere any more."""
-    global _armed  # noqa: PLW0603 -- as above
-    if _armed is not None:
-        remove_decider(_armed)
-    _armed = None
+    while _armed:
+        remove_decider(_armed.pop())
 
 
 def arm_from_environment() -> None:
@@ -65,7 +62,7 @@ def arm_from_environment() -> None:
 def pause_in_code(name: str, shown: dict[str, Any]) -> None:
     """`agentdbg.breakpoint()`."""
     with Shield("pause at agentdbg.breakpoint()"):  # looking must not break the program; what is not ours goes on
-        breaks = _armed or arm([], wait_seconds=_seconds(os.environ.get("AGENTDBG_BREAK_WAIT_S", "")))
+        breaks = _armed[0] if _armed else arm([], wait_seconds=_seconds(os.environ.get("AGENTDBG_BREAK_WAIT_S", "")))
         breaks.pause_here(name, shown, user_source(2))
 
 

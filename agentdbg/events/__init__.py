@@ -165,8 +165,8 @@ new_id = _pool.take
 """A new UUIDv4 as a string."""
 
 _SECOND = 1_000_000_000
-_second_shown: tuple[int, str] = (-_SECOND, "")
-"""When the second that was shown last began, in nanoseconds, and how it is written."""
+_second_shown = [(-_SECOND, "")]
+"""When the second that was shown last began, in nanoseconds, and how it is written. A race only recomputes it."""
 _MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
 
 
@@ -176,14 +176,13 @@ clock_ns = time.time_ns
 
 def utc_timestamp(seconds: float | None = None) -> str:
     """Now (or the given Unix time) as UTC ISO 8601 with milliseconds and a trailing Z."""
-    global _second_shown  # noqa: PLW0603 -- a cache of one string; a race only recomputes it
     now = clock_ns() if seconds is None else int(seconds * 1000) * 1_000_000
-    begin, shown = _second_shown
+    begin, shown = _second_shown[0]
     into = now - begin
     if not 0 <= into < _SECOND:
         into = now % _SECOND
         shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // _SECOND))
-        _second_shown = (now - into, shown)
+        _second_shown[0] = (now - into, shown)
     return shown + _MILLISECONDS[into // 1_000_000]  # of a small number: dividing the time itself takes much longer
 
 

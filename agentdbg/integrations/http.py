@@ -11,6 +11,7 @@ exchanges, and those with models be on the tape. `disable()` records no more.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -24,15 +25,12 @@ _TRANSPORTS = {
     "httpx2": "agentdbg.integrations._httpx_transport",
     "urllib3": "agentdbg.integrations._urllib3_transport",
 }
-_is_installed = False
 
 
+@functools.cache
 def install() -> None:
-    """Stand around the requests of every HTTP library that is imported, now or later."""
-    global _is_installed  # noqa: PLW0603 -- what stands there stays
-    if not _is_installed:
-        _is_installed = True
-        when_imported(_TRANSPORTS, _stand_around, each_time=True)
+    """Stand around the requests of every HTTP library that is imported, now or later. What stands there stays."""
+    when_imported(_TRANSPORTS, _stand_around, each_time=True)
 
 
 def enable() -> None:

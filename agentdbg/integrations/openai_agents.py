@@ -43,29 +43,31 @@ except ImportError as error:
 __all__ = ["disable", "enable", "local_only"]
 
 _steps = Steps()
-_is_installed = False
 
 
 def enable() -> None:
     """Record every agent of this process from now on."""
-    global _is_installed  # noqa: PLW0603 -- what is installed stays; `disable` only switches it off
     from agents import RunHooks as Current  # noqa: PLC0415
 
     if Current is not RunHooks:  # the program has imported the SDK anew, with classes of its own
         importlib.reload(sys.modules["agentdbg.integrations._openai_agents_steps"])
         importlib.reload(sys.modules[__name__])
         return
-    if not _is_installed:
-        _is_installed = True
-        _steps.install()
-        for method in ("run", "run_streamed"):
-            setattr(AgentRunner, method, _with_hooks(getattr(AgentRunner, method)))
-        follow_subclasses(Model, {"get_response": _asked_at_once, "stream_response": _asked_in_a_stream})
-        _catch_tool_errors()
-        _stand_around_tools()
-        _follow_mcp_servers()
+    _install()
     _steps.enabled = True
     client.complete_others()
+
+
+@functools.cache
+def _install() -> None:
+    """Stand around what the SDK does. What is installed stays; `disable` only switches it off."""
+    _steps.install()
+    for method in ("run", "run_streamed"):
+        setattr(AgentRunner, method, _with_hooks(getattr(AgentRunner, method)))
+    follow_subclasses(Model, {"get_response": _asked_at_once, "stream_response": _asked_in_a_stream})
+    _catch_tool_errors()
+    _stand_around_tools()
+    _follow_mcp_servers()
 
 
 def disable() -> None:

@@ -103,7 +103,13 @@ _OLDER_POOLS = "multiprocessing.pool"
 _GREENLETS = "gevent.greenlet"
 _scope: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
 _scope_of_thread: weakref.WeakKeyDictionary[threading.Thread, Scope] = weakref.WeakKeyDictionary()
-_process_scope: Scope | None = None
+
+
+class _OfProcess:
+    scope: Scope | None = None
+
+
+_process = _OfProcess()
 
 live_runs: dict[str, ActiveRun] = {}
 """Every run of this process that has started and not ended, by id."""
@@ -127,7 +133,7 @@ def _inherited_scope() -> Scope | None:
     # `current_thread()` would make an object for foreign threads; the registry has only those we saw starting.
     thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
     scope = None if thread is None else _scope_of_thread.get(thread)
-    return scope if scope is not None else _process_scope
+    return scope if scope is not None else _process.scope
 
 
 def current_place() -> Scope | None:
@@ -151,13 +157,12 @@ class at_place:  # noqa: N801 -- read as a preposition: `with at_place(here):`
 
 def process_scope() -> Scope | None:
     """The scope of the process's own run, also after that run has ended."""
-    return _process_scope
+    return _process.scope
 
 
 def set_process_scope(scope: Scope | None) -> None:
     """Give the whole process a run: what belongs to no other run records into this one, until the program exits."""
-    global _process_scope  # noqa: PLW0603 -- this is the one process-wide state, by definition
-    _process_scope = scope
+    _process.scope = scope
     if scope is not None:
         scope.run.is_process_wide = True
         scope.run.may_stay_open = True
@@ -188,7 +193,7 @@ def _hand_to_greenlet(greenlet: Any) -> None:
     """Called where a greenlet is spawned. It begins with no context of its own, and gets one with the scope alone."""
     with Shield("follow work into a greenlet"):  # it would reach the program that spawns it
         scope = current_scope()
-        if scope is not None and scope is not _process_scope and greenlet.gr_context is None:
+        if scope is not None and scope is not _process.scope and greenlet.gr_context is None:
             context = Context()
             context.run(_scope.set, scope)
             greenlet.gr_context = context
@@ -200,7 +205,7 @@ def _starting_thread(start: Callable[[threading.Thread], None]) -> Callable[[thr
         scope = current_scope()
         if getattr(getattr(self, "_target", None), "__module__", None) == _OLDER_POOLS:
             carry_into_older_pools()  # its workers serve any run, so the scope goes with each task
-        elif scope is not None and scope is not _process_scope:
+        elif scope is not None and scope is not _process.scope:
             _scope_of_thread[self] = scope
         start(self)
 
@@ -223,7 +228,7 @@ def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(submit)
     def submit_in_scope(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         scope = current_scope()
-        if scope is None or scope is _process_scope or runs_in_other_interpreters(self):
+        if scope is None or scope is _process.scope or runs_in_other_interpreters(self):
             return submit(self, fn, *args, **kwargs)
         # A worker outlives the task that made the pool start it, so the scope goes with the task, not the thread.
         mine = _scope.get()
@@ -253,7 +258,7 @@ def _handing_over(submit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(submit)
     def submit_in_scope(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         scope = current_scope()
-        if scope is not None and scope is not _process_scope:
+        if scope is not None and scope is not _process.scope:
             func = _InScope(func, scope)
         return submit(self, func, *args, **kwargs)
 

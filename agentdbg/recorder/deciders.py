@@ -43,11 +43,15 @@ _REFUSED = "_agentdbg_refused"
 EXCHANGES = ("draw", "http", "mcp")
 """The kinds of calls that are no events: an HTTP exchange, a request to an MCP server."""
 
-chain: tuple[Decider, ...] = ()
-"""All deciders of the process, the outermost first."""
 
-http_chain: tuple[Decider, ...] = ()
-"""Those of them that are asked about HTTP exchanges too."""
+class _Asked:
+    chain: tuple[Decider, ...] = ()
+    """All deciders of the process, the outermost first."""
+    of_http: tuple[Decider, ...] = ()
+    """Those of them that are asked about HTTP exchanges too."""
+
+
+asked = _Asked()
 
 
 class Proceed:
@@ -221,23 +225,22 @@ class Decider:
 
 def add_decider(decider: Decider) -> None:
     """Ask this decider about every recorded call of the process from now on, after those that are there already."""
-    _ask_these((*chain, decider))
+    _ask_these((*asked.chain, decider))
 
 
 def remove_decider(decider: Decider) -> None:
     """Ask it no more."""
-    _ask_these(tuple(other for other in chain if other is not decider))
+    _ask_these(tuple(other for other in asked.chain if other is not decider))
 
 
 def _ask_these(deciders: tuple[Decider, ...]) -> None:
-    global chain, http_chain  # noqa: PLW0603 -- one for the process, and reading it must cost next to nothing
-    chain = deciders
-    http_chain = tuple(decider for decider in deciders if decider.asks_http)
+    asked.chain = deciders
+    asked.of_http = tuple(decider for decider in deciders if decider.asks_http)
 
 
 def deciders_for(kind: str) -> tuple[Decider, ...]:
     """Those who are asked about calls of this kind, the outermost first."""
-    return http_chain if kind in EXCHANGES else chain
+    return asked.of_http if kind in EXCHANGES else asked.chain
 
 
 class deciding:  # noqa: N801 -- read as a verb: `with deciding(mocks):`

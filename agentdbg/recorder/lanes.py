@@ -160,7 +160,7 @@ class Lane:
 
     def start(self, function: str, given: tuple[Any, ...] = ()) -> Lane:
         """The lane of what is started here."""
-        with _lock:
+        with _process.lock:
             number = self._starts.get(function, 0)
             self._starts[function] = number + 1
         lane = Lane(self.run_id, self, function, given)
@@ -195,26 +195,37 @@ _roots: dict[str, Lane] = {}
 _maker: ContextVar[Lane | None] = ContextVar("agentdbg_lane_of_maker", default=None)
 _beginnings = itertools.count()
 _job_ends = itertools.count()
-_lock = threading.RLock()  # re-entrant: a signal handler may start a thread in the middle of it
-_round: Callable[[], tuple[int, int] | None] = lambda: None  # noqa: E731 -- as below
-_running_task: Callable[[], Any] = lambda: None  # noqa: E731 -- asyncio is not loaded to find out that nobody uses it
+
+
+class _OfProcess:
+    """How to ask for the task and the round of a loop; asyncio is not loaded to find out that nobody uses it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # re-entrant: a signal handler may start a thread in the middle of it
+        self.running_task: Callable[[], Any] = _nothing
+        self.round_of: Callable[[], tuple[int, int] | None] = _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+_process = _OfProcess()
 
 
 def ask_for_tasks(running_task: Callable[[], Any]) -> None:
     """From now on tasks are told apart; called when the program has loaded asyncio."""
-    global _running_task  # noqa: PLW0603 -- one for the process
-    _running_task = running_task
+    _process.running_task = running_task
 
 
 def count_rounds(round_of: Callable[[], tuple[int, int] | None]) -> None:
     """From now on the rounds of event loops are told apart; called when the program has loaded asyncio."""
-    global _round  # noqa: PLW0603 -- one for the process
-    _round = round_of
+    _process.round_of = round_of
 
 
 def current_round() -> tuple[int, int] | None:
     """The number of the event loop that runs here, and of the round it is in; None outside loops, or of other make."""
-    return _round()
+    return _process.round_of()
 
 
 # Runs.
@@ -223,14 +234,14 @@ def current_round() -> tuple[int, int] | None:
 def begin(run_id: str) -> None:
     """Follow a run from here on: the thread or task that calls this is its lane `m`."""
     root = Lane(run_id, None, "m")
-    with _lock:
+    with _process.lock:
         _roots[run_id] = root
     enter(root)
 
 
 def end(run_id: str) -> None:
     """The run is over."""
-    with _lock:
+    with _process.lock:
         root = _roots.pop(run_id, None)
     if root is not None:
         leave(root)
@@ -281,7 +292,7 @@ def leave(lane: Lane) -> None:
 
 
 def _runner() -> _Runner:
-    task = _running_task()
+    task = _process.running_task()
     if task is None:
         return _here.runner or _runner_of_thread()
     runner = _of_task.get(task)
@@ -305,7 +316,7 @@ def _named_late(runner: _Runner, run_id: str) -> Lane:
     maker = _maker.get()
     if maker is None or maker.run_id != run_id:
         maker = _roots.get(run_id) or Lane(run_id, None, "m")
-    task = _running_task()
+    task = _process.running_task()
     lane = maker.start(f"late.{_function_of(task.get_coro() if task is not None else _target_of_thread())}")
     lane.late = True
     lane.outer, lane.runner, lane.is_left = runner.lane, runner, False
@@ -419,8 +430,7 @@ def make_task(make: Callable[..., Any], coroutine: Any, *args: Any, **kwargs: An
 
 def continue_in_child(lane: Lane | None) -> None:
     """The process has forked; `lane` is what was started for this child."""
-    global _lock  # noqa: PLW0603 -- another thread of the parent may have held it
-    _lock = threading.RLock()
+    _process.lock = threading.RLock()  # another thread of the parent may have held it
     if lane is not None:
         enter(lane)
 

@@ -53,13 +53,16 @@ _SERVED = {"LLM_CALL": "served_llm", "TOOL_CALL": "served_tool"}
 _UNLIMITED_TYPES = BUILTIN_EVENT_TYPES - {"LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR"}
 
 
-_is_live_only = False
+class _OfProcess:
+    is_live_only = False
+
+
+_process = _OfProcess()
 
 
 def limit_live_calls_only(yes: bool) -> None:
     """Whether the limits of runs that begin from now on leave out calls that were answered and not made."""
-    global _is_live_only  # noqa: PLW0603 -- one for the process, which is a fork or is none
-    _is_live_only = yes
+    _process.is_live_only = yes
 
 
 class Limits(NamedTuple):
@@ -179,7 +182,7 @@ class Budget:
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
         self._started = clock.elapsed_s()
-        self._is_live_only = _is_live_only
+        self._is_live_only = _process.is_live_only
 
     # Events.
 

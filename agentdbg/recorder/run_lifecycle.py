@@ -62,7 +62,17 @@ variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 _key: Any = getattr(os.environ, "encodekey", str)
 IMPLICIT = _key("AGENTDBG_IMPLICIT_RUN")
 _ENABLED = _key("AGENTDBG_ENABLED")
-_lock = threading.RLock()
+
+
+class _OfProcess:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.is_prepared = False
+        self.worker_id = 0
+        """Of the process whose finalizers close its runs."""
+
+
+_process = _OfProcess()
 _recently_ended: list[ActiveRun] = []
 _uncaught: list[BaseException] = []
 
@@ -212,7 +222,7 @@ def implicit_scope() -> Scope | None:
     value = variables.get(IMPLICIT)
     if value is None or os.fsencode(value).strip().lower() not in (b"1", b"true", b"yes", b"on"):
         return None
-    with _lock:
+    with _process.lock:
         # Another thread was faster, or the program is exiting and the process's run has ended: there is only one.
         return process_scope() or _start_implicit_run(new_id())
 
@@ -279,31 +289,25 @@ def _load_config() -> Config:
 
 
 def _once_per_process() -> None:
-    global _prepared  # noqa: PLW0603
-    with _lock:
-        if _prepared:
+    with _process.lock:
+        if _process.is_prepared:
             return
         carry_into_threads()  # may fail, for want of descriptors for example; then the next run tries again
-        _prepared = True
+        _process.is_prepared = True
     try:
         atexit.register(_close_what_is_open)
     except RuntimeError as error:  # the program is exiting already
         pass_on(error)
 
 
-_prepared = False
-_worker_id = 0
-
-
 def _close_with_worker() -> None:
     """A worker process of multiprocessing leaves without atexit; it has finalizers of its own."""
-    global _worker_id  # noqa: PLW0603
     processes = sys.modules.get("multiprocessing.process")
-    if processes is None or _worker_id == os.getpid() or processes.parent_process() is None:
+    if processes is None or _process.worker_id == os.getpid() or processes.parent_process() is None:
         return
     from multiprocessing.util import Finalize  # noqa: PLC0415 -- loaded already in such a process
 
-    _worker_id = os.getpid()
+    _process.worker_id = os.getpid()
     Finalize(None, _close_what_is_open, exitpriority=0)
 
 
@@ -338,8 +342,7 @@ def _after_in_parent() -> None:
 
 
 def _after_in_child() -> None:
-    global _lock  # noqa: PLW0603 -- another thread of the parent may have held it
-    _lock = threading.RLock()
+    _process.lock = threading.RLock()  # another thread of the parent may have held it
     _held.runs.clear()
     for run in list(live_runs.values()):
         run.continue_after_fork(in_child=True)

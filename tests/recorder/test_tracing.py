@@ -424,7 +424,7 @@ def test_what_could_not_be_prepared_is_prepared_by_the_next_run(monkeypatch: pyt
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(faults.settings, "raise_faults", False)
-    monkeypatch.setattr(run_lifecycle, "_prepared", False)
+    monkeypatch.setattr(run_lifecycle._process, "is_prepared", False)
     monkeypatch.setattr("os.register_at_fork", lambda **_: None)
     monkeypatch.setattr("atexit.register", lambda _: None)
     monkeypatch.setattr(run_lifecycle, "carry_into_threads", fail)

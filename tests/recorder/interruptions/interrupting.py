@@ -234,7 +234,7 @@ def close_what_is_open() -> None:
     context.enter_scope(None)
     calls.open_calls.clear()
     arming.disarm()
-    for decider in deciders.chain:
+    for decider in deciders.asked.chain:
         deciders.remove_decider(decider)
 
 
@@ -247,7 +247,9 @@ def what_is_left(data_dir: Path) -> list[str]:
         left.append("code after the run still records into it")
     if calls.open_calls:
         left.append("a model call is still open")
-    if not all(isinstance(decider, Breakpoints) for decider in deciders.chain):  # those stay until the program ends
+    if not all(
+        isinstance(decider, Breakpoints) for decider in deciders.asked.chain
+    ):  # those stay until the program ends
         left.append("somebody is still asked about calls")
     left += ["a run's lock is held" for run in run_lifecycle.recently_ended() if not _is_free(run.lock)]
     for folder in (data_dir / "runs").iterdir() if (data_dir / "runs").is_dir() else ():
