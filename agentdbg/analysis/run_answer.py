@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.closing_words import without_closing_word
 from agentdbg.analysis.result_signs import error_in_answer, error_in_result
-from agentdbg.analysis.run_columns import payload_of
+from agentdbg.analysis.run_columns import LLM, payload_of
 from agentdbg.analysis.value_text import argument_text, outcome_of, plain_text
 from agentdbg.analysis.wording import code, line, one_line, quote
 from agentdbg.events.facts import call_failed, reads_something
 
 if TYPE_CHECKING:
+    from agentdbg.analysis.run_columns import RunColumns
     from agentdbg.analysis.stats import Tally
     from agentdbg.analysis.wording import Line
     from agentdbg.events import Event
@@ -38,6 +40,8 @@ __all__ = [
 ]
 
 _ANSWER_KEYS = ("answer", "final_answer", "output", "result", "response", "content", "text", "message", "summary")
+# How far before a closing word the answer may stand.
+_LOOK_BACK, _ANSWERS_OPENED = 200, 12
 ANSWER_TOOLS = frozenset({"final_answer", "finish", "submit", "answer", "respond", "done", "complete"})
 
 
@@ -50,14 +54,32 @@ def final_answer(tally: Tally, limit: int = 300) -> str | None:
     if returned:
         return one_line(returned, limit)
     if tally.last_llm is not None:
-        said = conversation.answer(payload_of(columns.event(tally.last_llm)).get("response"))
-        if said.text.strip() and not said.calls:
-            return one_line(said.text, limit)
+        said = _last_said(columns, tally.last_llm)
+        if said:
+            return one_line(said, limit)
     if last is not None and last[1]["event_type"] == "TOOL_CALL" and last[1]["name"] in ANSWER_TOOLS:
         payload = payload_of(last[1])
         handed_in = spoken(payload.get("args")) or spoken(payload.get("result"))
         return one_line(handed_in, limit) if handed_in else None
     return None
+
+
+def _last_said(columns: RunColumns, number: int) -> str:
+    """What a model said last in words: its last answer, or one before it where that only closes the talk."""
+    said = conversation.answer(payload_of(columns.event(number)).get("response"))
+    if said.calls or not said.text.strip():
+        return ""
+    opened = 0
+    for before in range(number, max(number - _LOOK_BACK, 0), -1):
+        if columns.kind[before - 1] == LLM:
+            turn = conversation.answer(payload_of(columns.event(before)).get("response"))
+            words = without_closing_word(turn.text)
+            if words and not turn.calls:
+                return words
+            opened += 1
+            if opened >= _ANSWERS_OPENED:
+                break
+    return said.text
 
 
 def _returned(end: Numbered | None, last: Numbered | None, span: Numbered | None) -> tuple[Numbered | None, Any]:
@@ -76,7 +98,7 @@ def _returned(end: Numbered | None, last: Numbered | None, span: Numbered | None
 def spoken(result: Any) -> str | None:
     """A value as an answer; None for what is a sign of success rather than an answer."""
     if isinstance(result, str):
-        return result.strip() or None
+        return without_closing_word(result) or None
     if result is None or isinstance(result, bool) or result in ([], {}):
         return None
     if isinstance(result, dict):
@@ -84,9 +106,17 @@ def spoken(result: Any) -> str | None:
             if isinstance(result.get(key), str) and result[key].strip():
                 return str(result[key])
         if isinstance(result.get("messages"), list):
-            said = [turn for turn in conversation.turns(result, last=1) if turn.role == "assistant"]
-            return said[0].text or None if said else None
+            return _last_turn(conversation.turns(result, last=_ANSWERS_OPENED))
     return plain_text(outcome_of(result, room=300))
+
+
+def _last_turn(said: list[conversation.Turn]) -> str | None:
+    """What the assistant said at the end of a talk, or before the word that closed it."""
+    for turn in reversed(said):
+        words = without_closing_word(turn.text)
+        if words or turn.calls or not turn.text:
+            return words or None if turn.role == "assistant" else None
+    return None
 
 
 def first_request(tally: Tally, limit: int = 1_000) -> str | None:
