@@ -30,6 +30,8 @@ from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentdbg.analysis.effects import SideEffect
 
 __all__: list[str] = []
@@ -72,11 +74,12 @@ def command(
         raise UsageError(f"{taken} is there already; --force replaces it, --name gives the test another name")
     effects = _effects(opened.main.run_id, data_dir)
     content = _content(opened, shown, call, effects, test)
-    size = write_recording(run_dir(data_dir, opened.main.run_id), recording)
-    redacted = recording.read_bytes().count(REDACTED.encode())
-    test.write_text(content, encoding="utf-8")
-    opened.close()
-    _try(test, recording)
+    with _left_if_it_passes(test, recording):
+        size = write_recording(run_dir(data_dir, opened.main.run_id), recording)
+        redacted = recording.read_bytes().count(REDACTED.encode())
+        test.write_text(content, encoding="utf-8")
+        opened.close()
+        _try(test)
     terminal = Terminal()
     terminal.sentence(Styled("wrote  ", "ok"), str(test), Styled("  it passes", "muted"))
     note = f"  {size // 1000 or 1} kB, {redacted} values redacted; look at it before you commit it"
@@ -180,16 +183,31 @@ def _expecting_failure(opened: Opened, body: list[str]) -> list[str]:
     ]
 
 
-def _try(test: Path, recording: Path) -> None:
-    """Run the test once; take both files away when it does not pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "--disable-warnings", "-p", "no:cacheprovider", str(test)]
+@contextlib.contextmanager
+def _left_if_it_passes(test: Path, recording: Path) -> Iterator[None]:
+    """Put everything back as it was when what is done here fails: no file of ours, and the ones that were replaced."""
+    before = {path: path.read_bytes() if path.exists() else None for path in (test, recording)}
+    folders = [folder for folder in (recording.parent, test.parent) if not folder.exists()]
+    try:
+        yield
+    except BaseException:
+        for path, content in before.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(content)
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # unless pytest left something in it
+        raise
+
+
+def _try(test: Path) -> None:
+    """Run the test once."""
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "--disable-warnings", "-p", "no:cacheprovider", str(test)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own words
     if done.returncode == 0:
         return
-    test.unlink(missing_ok=True)
-    recording.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        recording.parent.rmdir()  # only if it was made for this recording
     if "No module named pytest" in done.stderr:
         raise UsageError("pytest is not installed here; pip install pytest, then try again")
     told = (done.stdout.strip() or done.stderr.strip()).splitlines()[-25:]

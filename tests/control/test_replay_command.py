@@ -752,7 +752,14 @@ def test_a_test_that_does_not_pass_is_not_left(run: Any, folder: Path, data_dir:
     assert made.code == 1
     assert "does not pass, so it was not left" in made.err
     assert 'now       "A customer says: it broke"' in [line.strip() for line in made.err.splitlines()]
-    assert not list((folder / "tests").rglob("*.py"))
+    assert not (folder / "tests").exists()
+
+    (folder / "tests" / "agentdbg").mkdir(parents=True)
+    kept = {path: path.name for path in (folder / "tests" / "test_handle.py", folder / "tests/agentdbg/handle.jsonl")}
+    for path, content in kept.items():
+        path.write_text(content)
+    assert run("-m", "agentdbg", "test", _only(data_dir), "--force").code == 1
+    assert {path: path.read_text() for path in kept} == kept  # what was to be replaced
 
 
 def test_what_keeps_a_test_from_its_calls_is_shown(run: Any, folder: Path, data_dir: Path) -> None:
