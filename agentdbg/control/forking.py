@@ -194,6 +194,8 @@ class ForkPlan(MockedPlan):
         what = "writes" if effect == "write" else "may write (mark it with @tool(effect=…) to be certain)"
         if self._writes == "ask" and is_terminal() and _is_agreed(name, what, given):
             return None
+        if self._writes == "recorded":
+            return self._refuse(f"{name} {what}, and this call of it is not on the tape; --writes allow makes it")
         return self._refuse(f"{name} {what}, and a fork makes no writes unless it is told to; --writes allow does")
 
     def _refuse(self, why: str) -> Refuse:

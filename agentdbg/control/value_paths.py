@@ -2,7 +2,7 @@
 Paths into JSON-like values, as people type them: `args.items[0].price`, `messages[-1].content`, `args["odd key"]`.
 
 `parse_path` reads one, `value_at` follows it, `with_value` gives a changed copy. Nothing is evaluated, and the value
-that a path leads into is never changed in place.
+that a path leads into is never changed in place. In a list, `items.0` is `items[0]`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ MISSING: Any = object()
 """What a path leads to where there is nothing."""
 
 _STEP = re.compile(r"""\.?(?P<name>[^\s.\[\]"'=<>!~]+)|\[(?P<index>-?\d+)\]|\[(?P<key>"(?:[^"\\]|\\.)*")\]""")
+_POSITION = re.compile(r"-?[0-9]{1,18}")
 _PLAIN_NAME = re.compile(r"""[^\s.\[\]"'=<>!~]+""")
 
 
@@ -59,10 +60,17 @@ def path_text(steps: Sequence[str | int]) -> str:
 def value_at(value: Any, steps: Sequence[str | int]) -> Any:
     """What stands there, or MISSING."""
     for step in steps:
-        if not _leads_on(value, step):
+        fitting = _fitting(value, step)
+        if not _leads_on(value, fitting):
             return MISSING
-        value = value[step]
+        value = value[fitting]
     return value
+
+
+def _fitting(value: Any, step: str | int) -> str | int:
+    """The step as the value takes it: a number is a position in a list, however it was written."""
+    is_position = isinstance(step, str) and isinstance(value, (list, tuple)) and _POSITION.fullmatch(step)
+    return int(step) if is_position else step
 
 
 def _leads_on(value: Any, step: str | int) -> bool:
@@ -79,7 +87,7 @@ def with_value(value: Any, steps: Sequence[str | int], new: Any, *, append: bool
     """
     if not steps:
         return _appended(value, new) if append else new
-    step, rest = steps[0], steps[1:]
+    step, rest = _fitting(value, steps[0]), steps[1:]
     if isinstance(step, str) and isinstance(value, dict):
         inside = value.get(step, MISSING)
         if inside is MISSING and rest:

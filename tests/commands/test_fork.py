@@ -131,6 +131,7 @@ def test_a_write_with_other_arguments_is_a_write(recorded: Recorded, writes: tup
     assert done.returncode == 1
     assert "refund" not in done.stdout
     assert "agentdbg: not made: refund writes" in done.stderr
+    assert ("not on the tape" in done.stderr) == ("recorded" in writes)
 
 
 QUERIES = """

@@ -22,6 +22,9 @@ VALUE: dict[str, Any] = {"args": {"items": [{"price": 3}, {"price": 4}], "odd ke
         ('args["odd key"]', 1),
         ('args["a.b"]', 2),
         ("args.items[7]", MISSING),
+        ("args.items.1.price", 4),
+        ("args.items.-1.price", 4),
+        ("args.items.7", MISSING),
         ("args.nothing", MISSING),
         ("model.x", MISSING),
     ],
@@ -48,6 +51,7 @@ def test_changing_gives_a_copy() -> None:
     changed = with_value(VALUE, parse_path("args.items[0].price"), 9)
 
     assert changed["args"]["items"][0]["price"] == 9
+    assert with_value(VALUE, parse_path("args.items.0.price"), 9) == changed
     assert before == VALUE
 
 
