@@ -12,10 +12,24 @@ import re
 from agentdbg.events import REDACTED
 from agentdbg.redaction.key_words import word_set
 
-__all__ = ["Span", "is_harmless", "read_brackets", "read_quoted", "read_unquoted"]
+__all__ = [
+    "LINE_END",
+    "QUOTE",
+    "SPACE",
+    "Span",
+    "is_harmless",
+    "read_brackets",
+    "read_quoted",
+    "read_unquoted",
+]
 
 
 Span = tuple[int, int]
+
+QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
+SPACE = r"(?:\s|\\+[nrt])"
+LINE_END = r"(?:\r?\n|(?:\\+r)?\\+n)"
+"""Each as it is, and as it stands in a text within a text."""
 
 _OPENING = re.compile(r"(?:[bBrRuUfFNL@$]|u8){0,2}(?P<slashes>\\*)(?P<mark>\"\"\"|'''|[\"'`]|&quot;|&#3[49];|%2[27])")
 

@@ -1,0 +1,113 @@
+"""
+Names and values in two places that belong together: members of a pair, elements, cells of a table, a setter's call.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentdbg.events import REDACTED
+from agentdbg.redaction.after_sign import assigned
+from agentdbg.redaction.after_space import is_told_or_drawn, told_value
+from agentdbg.redaction.assigned_values import LINE_END, QUOTE, Span, read_quoted
+from agentdbg.redaction.source_code import closes_quotes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["element_text", "in_element", "next_cell", "other_half_of_pair", "second_of_pair", "set_by_call"]
+
+_NAME_OF_PAIR = re.compile(
+    rf"(?:name|key|header|field|parameter|variable){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:{QUOTE}[^\"'`\\]{{0,40}})?$",
+    re.IGNORECASE | re.ASCII,
+)
+_VALUE_OF_PAIR = re.compile(rf"(?:(?<![A-Za-z0-9])(?i:value)|(?<=[a-z])Value){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.ASCII)
+_TYPED_INTO = re.compile(rf"(?:selector|element){QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[^\"'`\\]{{0,40}}$", re.ASCII)
+_TYPED_TEXT = re.compile(rf"(?<![A-Za-z0-9])(?:value|text){QUOTE}\s{{0,4}}:\s{{0,4}}", re.ASCII)
+_FORM_FIELD = re.compile(rf"\\*\"[^\r\n\\]{{0,120}}{LINE_END}{LINE_END}(?P<value>[^\r\n\\]+)")
+_PAIR_REACH = 240
+
+
+def other_half_of_pair(text: str, start: int, end: int) -> Iterator[Span]:
+    """`{"name": "password", "value": …}` and the same the other way round, also as YAML and in a posted form."""
+    values = _VALUE_OF_PAIR if _NAME_OF_PAIR.search(text, max(0, start - 72), start) else None
+    values = values or (_TYPED_TEXT if _TYPED_INTO.search(text, max(0, start - 72), start) else None)
+    if values is None:
+        return
+    if field := _FORM_FIELD.match(text, end):
+        yield field.span("value")
+        return
+    after = values.search(text, end, end + _PAIR_REACH)
+    if after and "}" not in text[end : after.start()]:
+        yield from assigned(text, start, after.end(), "value", ":", counting=False)
+    for before in values.finditer(text, max(0, start - _PAIR_REACH), start):
+        if "{" not in text[before.end() : start]:
+            yield from assigned(text, start, before.end(), "value", ":", counting=False)
+
+
+_SETS = re.compile(r"(?:set|with|use)_?[A-Z]|(?:set|with|use)_[a-z]")
+_SETTER = re.compile(rf"\(\s{{0,8}}(?={QUOTE})")
+_ONE_ARGUMENT = re.compile(rf"{QUOTE}\s{{0,8}}\)")
+
+
+def set_by_call(text: str, start: int, end: int) -> Iterator[Span]:
+    """`client.setPassword("…")`, with nothing else between the brackets."""
+    if (setter := _SETTER.match(text, end)) and _SETS.match(text[start:end].rpartition(".")[2]):
+        quoted = read_quoted(text, setter.end())
+        if quoted and _ONE_ARGUMENT.match(text, quoted[1]):
+            yield from assigned(text, start, setter.end(), text[start:end], "=", counting=False)
+
+
+_OPENED = re.compile(rf"[(\[]\s{{0,4}}[bru]?{QUOTE}$")
+_CLOSED = re.compile(rf"{QUOTE}\s{{0,4}}[\])]")
+
+
+def second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
+    """`("password", "…")` or `["password", "…"]`: two things and nothing more between the brackets."""
+    if not _OPENED.search(text, max(0, name_start - 24), name_start):
+        return
+    quoted = read_quoted(text, at)
+    if quoted is None:
+        return
+    start, end = quoted
+    if _CLOSED.match(text, end) and start < end and text[start:end] != REDACTED:
+        yield start, end
+
+
+_TAG = re.compile(r"<(?:[\w.\-]{1,40}:)?$")
+_END_OF_TAG = re.compile(r"(?:\s[^<>]{0,200})?>")
+
+
+def in_element(text: str, start: int, end: int) -> int:
+    """Where the text of an element begins that has this name: `<password>`, `<wsse:Password Type="…">`; 0 for none."""
+    tag = _END_OF_TAG.match(text, end) if _TAG.search(text, max(0, start - 42), start) else None
+    return tag.end() if tag else 0
+
+
+def element_text(text: str, start: int, at: int) -> Iterator[Span]:
+    """`<password>…</password>`."""
+    if text.startswith("<![CDATA[", at):
+        at += len("<![CDATA[")
+        end = text.find("]]>", at)
+        yield at, end if end >= 0 else len(text)
+        return
+    closing = text.find("<", at)
+    if closing >= 0 and text.startswith("</", closing):
+        if text[at:closing].strip():
+            yield at, closing
+    elif " " not in text[start:at] and not closes_quotes(
+        text, start, at
+    ):  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
+        yield from told_value(text, at)
+
+
+_CELL = re.compile(r"(?P<mark>\*{1,2}|`?)(?P<value>[^\s|`*][^\s|`]*)(?P=mark)\s{0,40}\|")
+_LEFT_OF_CELL = re.compile(r"\|\s{0,40}[`*]{0,2}$")
+
+
+def next_cell(text: str, start: int, at: int) -> Iterator[Span]:
+    """`| password | … |` in a table: only what no one would write as a word, because most cells are words."""
+    cell = _CELL.match(text, at)
+    if cell and _LEFT_OF_CELL.search(text, max(0, start - 44), start) and is_told_or_drawn(cell["value"]):
+        yield cell.span("value")
