@@ -76,7 +76,7 @@ class Plan:
         """Say what to do with a call; `recorded` is the same call on the tape, None when there is none."""
         raise NotImplementedError
 
-    def expects(self, recorded: RecordedCall) -> bool:  # noqa: ARG002 -- for those who derive
+    def expects(self, _: RecordedCall) -> bool:
         """Say whether the program is to make this recorded call, so that it is missing when it does not."""
         return True
 
@@ -86,7 +86,7 @@ class ReplayPlan(Plan):
 
     def step(
         self,
-        call: AnnouncedCall,  # noqa: ARG002 -- for those who derive
+        _: AnnouncedCall,
         recorded: RecordedCall | None,
     ) -> Step:
         """Say what to do with a call."""

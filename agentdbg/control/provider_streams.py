@@ -255,7 +255,7 @@ def _add_part(parts: list[Any], part: dict[str, Any]) -> None:
         parts.append(part)
 
 
-def gemini_events(whole: dict[str, Any], recorded: list[Any]) -> list[Any]:  # noqa: ARG001 -- as the other forms
+def gemini_events(whole: dict[str, Any], _: list[Any]) -> list[Any]:
     """The whole response is a stream of one."""
     return [whole]
 

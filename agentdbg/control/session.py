@@ -374,7 +374,7 @@ class Session(Decider):
         run = self.run_of(call.run_id)
         return None if run is None else self._unknown(run, call, None)
 
-    def ended(self, call: AnnouncedCall, outcome: Outcome) -> None:  # noqa: ARG002 -- nothing is replaced
+    def ended(self, call: AnnouncedCall, _outcome: Outcome) -> None:
         """A served stream waits for its turn here, as its consumer may have made calls; so does what was run again."""
         known = self._open.get(call.call_id)
         if known is not None and (known.is_late or known.is_run_again):
@@ -382,7 +382,7 @@ class Session(Decider):
             if known.is_late:
                 self._hand_over(known, call)
 
-    async def ended_async(self, call: AnnouncedCall, outcome: Outcome) -> None:  # noqa: ARG002
+    async def ended_async(self, call: AnnouncedCall, _outcome: Outcome) -> None:
         """Do the same where the call is awaited."""
         known = self._open.get(call.call_id)
         if known is not None and (known.is_late or known.is_run_again):

@@ -113,8 +113,8 @@ def _watch_databases(heard: Heard, is_armed: Callable[[], bool]) -> None:
             heard(ATTACHING, (path or os.path.abspath("a parameter names"),))
         return _SQLITE_OK
 
-    modules = sys.modules["sqlite3"], sys.modules["sqlite3.dbapi2"]
-    connect: Any = modules[0].connect
+    modules: list[Any] = [sys.modules["sqlite3"], sys.modules["sqlite3.dbapi2"]]
+    connect = modules[0].connect
 
     @functools.wraps(connect)
     def connect_watched(*args: Any, **kwargs: Any) -> Any:
@@ -124,4 +124,4 @@ def _watch_databases(heard: Heard, is_armed: Callable[[], bool]) -> None:
         return connection
 
     for module in modules:
-        setattr(module, "connect", connect_watched)  # noqa: B010 -- mypy forbids the other way
+        module.connect = connect_watched

@@ -12,7 +12,7 @@ from agentdbg.demo.model import Conversation, calling
 __all__ = ["book_flight", "read_invoice", "refund_order", "research"]
 
 _ORDERS = {"8812": {"item": "desk lamp", "paid": 39.9, "days_ago": 6}}
-_INVOICE = "Invoice 2041\nTotal: 1,280.00 EUR\nPayable within 30 days"
+_INBOX = {"inbox/invoice-2041.txt": "Invoice 2041\nTotal: 1,280.00 EUR\nPayable within 30 days"}
 _PAGES = {
     "lithium": "Sodium cells avoid lithium and cobalt. They hold about 30 % less energy per kilogram.",
     "price": "Cell prices: sodium 60 to 80 USD per kWh, lithium iron phosphate 70 to 90.",
@@ -49,8 +49,8 @@ def refund_order(request: str = "My desk lamp arrived broken. Can I have my mone
 
 
 @tool
-def read_file(path: str) -> str:  # noqa: ARG001 -- the file is part of the demo
-    return _INVOICE
+def read_file(path: str) -> str:
+    return _INBOX[path]
 
 
 @tool

@@ -72,7 +72,8 @@ def install(package: str) -> None:
             raise
         return response
 
-    setattr(request, "agentdbg_original", original)  # noqa: B010 -- mypy knows no such attribute
+    replacement: Any = request
+    replacement.agentdbg_original = original
     setattr(module.ClientSession, AIOHTTP_REQUEST, request)
 
 
@@ -253,7 +254,7 @@ def _body(module: Any, outcome: dict[str, Any], url: Any, loop: Any) -> Any:
     class Recorded(module.StreamReader):  # type: ignore[misc]
         """The body of an outcome; it ends, or breaks off, where the reader would have to wait."""
 
-        async def _wait(self, func_name: str) -> None:  # noqa: ARG002
+        async def _wait(self, _: str) -> None:
             if cut not in (None, CLOSED):
                 raise _error(module, cut, url)
             self.feed_eof()

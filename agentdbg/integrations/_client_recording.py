@@ -105,13 +105,13 @@ class Completing:
     def answering(self, key: Any, unfinished: Any = None) -> None:
         pass
 
-    def make(self, key: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+    def make(self, _key: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
-    async def make_async(self, key: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+    async def make_async(self, _key: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return await function(*args, **kwargs)
 
-    def end(self, key: Any, result: Any = None, **outcome: Any) -> None:  # noqa: ARG002 -- the pairing's own shape
+    def end(self, _key: Any, result: Any = None, **outcome: Any) -> None:
         known = {name: outcome.get(name) for name in ("usage", "stop_reason")}
         more = {name: outcome[name] for name in ("first_token_ms", "retries") if name in outcome}
         self._around.complete(result, **known, **self._fields, **more)

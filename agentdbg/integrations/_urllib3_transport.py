@@ -59,7 +59,8 @@ def install(package: str) -> None:
             raise
         return response
 
-    setattr(urlopen, "agentdbg_original", original)  # noqa: B010 -- mypy knows no such attribute
+    replacement: Any = urlopen
+    replacement.agentdbg_original = original
     module.HTTPConnectionPool.urlopen = urlopen
 
 

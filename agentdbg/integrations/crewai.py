@@ -93,23 +93,23 @@ def _record(source: Any, event: Any) -> None:
 # Beginnings.
 
 
-def _begin_crew(source: Any, event: Any) -> None:  # noqa: ARG001 -- all of them are called alike
+def _begin_crew(_: Any, event: Any) -> None:
     name = event.crew_name or "crew"
     _begin_span(event, name, event.inputs, {"crew_name": name})
 
 
-def _begin_task(source: Any, event: Any) -> None:  # noqa: ARG001
+def _begin_task(_: Any, event: Any) -> None:
     description = getattr(event.task, "description", None)
     name = event.task_name or getattr(event.task, "name", None) or description or "task"
     _begin_span(event, _first_line(name), description, {"task_name": _first_line(name)})
 
 
-def _begin_agent(source: Any, event: Any) -> None:  # noqa: ARG001
+def _begin_agent(_: Any, event: Any) -> None:
     role = event.agent.role
     _begin_span(event, _first_line(role), event.task_prompt, {"agent_name": role, "agent_type": "agent"})
 
 
-def _begin_lite_agent(source: Any, event: Any) -> None:  # noqa: ARG001
+def _begin_lite_agent(_: Any, event: Any) -> None:
     role = str(event.agent_info.get("role") or "agent")
     _begin_span(event, _first_line(role), event.messages, {"agent_name": role, "agent_type": "lite_agent"})
 
@@ -148,7 +148,7 @@ def _begin_model_call(source: Any, event: Any) -> None:
     )
 
 
-def _begin_tool(source: Any, event: Any) -> None:  # noqa: ARG001
+def _begin_tool(_: Any, event: Any) -> None:
     _pairing.start(
         event.event_id, "tool", event.tool_name, event.tool_args, parent_key=event.parent_event_id, meta=_place(event)
     )

@@ -96,7 +96,7 @@ class AgentDbgLangChainCallbackHandler(BaseCallbackHandler):  # type: ignore[mis
         _start_model(serialized, prompts[0] if len(prompts) == 1 else prompts, run_id, **kwargs)
 
     @contained
-    def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **_: Any) -> None:  # noqa: ARG002
+    def on_llm_new_token(self, *_: Any, run_id: UUID, **__: Any) -> None:
         _pairing.answering(run_id)
 
     @contained

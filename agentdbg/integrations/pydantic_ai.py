@@ -46,7 +46,8 @@ def enable() -> None:
     def iter(self: Any, *args: Any, capabilities: Any = None, **kwargs: Any) -> Any:  # noqa: A001 -- its name there
         return original(self, *args, capabilities=_added(self, capability, capabilities), **kwargs)
 
-    setattr(Agent, "iter", iter)  # noqa: B010 -- mypy forbids the assignment
+    changed: Any = Agent
+    changed.iter = iter
 
 
 def disable() -> None:
@@ -149,9 +150,9 @@ async def _tool_execute(
     ctx: Any,
     *,
     call: Any,
-    tool_def: Any,  # noqa: ARG001 -- the signature is the framework's
     args: Any,
     handler: Callable[[Any], Awaitable[Any]],
+    **_: Any,
 ) -> Any:
     key, model_key = object(), _model_key(ctx)
     is_streaming = _pairing.is_open(model_key)  # then the tool is asked for before the answer has ended

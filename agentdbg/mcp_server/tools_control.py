@@ -56,7 +56,7 @@ class Control:
 def control_tools(control: Control) -> list[Tool]:
     """The tools that act within these limits."""
 
-    def replay_run(reader: Reader, run: str, until: str, ignore: Sequence[str], max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
+    def replay_run(reader: Reader, run: str, until: str, ignore: Sequence[str], **_: Any) -> dict[str, Any]:
         run_id = _own_run(reader, run, control)
         words = ["replay", run_id, *([f"--until={_step(until)}"] if until else [])]
         return _child(control, reader, [*words, *(f"--ignore={one}" for one in ignore)])
@@ -68,7 +68,7 @@ def control_tools(control: Control) -> list[Tool]:
         set: Sequence[str],  # noqa: A002 -- the name of the argument
         mocks: Sequence[str],
         trials: int,
-        max_bytes: int,  # noqa: ARG001
+        **_: Any,
     ) -> dict[str, Any]:
         if not control.live or control.max_cost_usd is None:
             raise UsageError("a fork makes live calls; a person has to start this server with --live --max-cost-usd")
@@ -76,10 +76,10 @@ def control_tools(control: Control) -> list[Tool]:
         wanted = {"what": "fork", "at": at, "set": list(set), "mocks": list(mocks), "writes": control.writes}
         return _child(control, reader, again_words(run_id, {**wanted, "trials": trials}))
 
-    def run_program(reader: Reader, args: Sequence[str], max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
+    def run_program(reader: Reader, args: Sequence[str], **_: Any) -> dict[str, Any]:
         return _child(control, reader, _run_words(control, args))
 
-    def paused(reader: Reader, max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
+    def paused(reader: Reader, **_: Any) -> dict[str, Any]:
         found = []
         with contextlib.suppress(OSError):
             for folder in runs_dir(reader.data_dir).iterdir():
@@ -93,14 +93,14 @@ def control_tools(control: Control) -> list[Tool]:
         do: str,
         value: str,
         error: str,
-        max_bytes: int,  # noqa: ARG001
+        **_: Any,
     ) -> dict[str, Any]:
         command = _command(do, value, error)
         if not answer_pause(run_dir(reader.data_dir, reader.run_id(run)), pause_id, command):
             raise UsageError("this pause was answered elsewhere, or no longer waits; `paused` says what does")
         return {"answered": pause_id, "do": do}
 
-    def write_test(reader: Reader, run: str, max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
+    def write_test(reader: Reader, run: str, **_: Any) -> dict[str, Any]:
         return _child(control, reader, ["test", _own_run(reader, run, control)])
 
     return _described(replay_run, fork_run, run_program, paused, answer, write_test)

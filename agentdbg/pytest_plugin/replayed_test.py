@@ -74,7 +74,7 @@ class RecordedAnew(Recording):
 
     is_stopped = False
 
-    def judge(self, error: BaseException | None) -> str | None:  # noqa: ARG002 -- as a replay has it
+    def judge(self, _: BaseException | None) -> str | None:
         """Nothing can be different from what is recorded for the first time."""
         return None
 

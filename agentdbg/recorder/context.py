@@ -38,6 +38,7 @@ __all__ = [
     "process_scope",
     "runs_in_other_interpreters",
     "set_process_scope",
+    "started_thread",
 ]
 
 
@@ -129,9 +130,14 @@ def current_scope() -> Scope | None:
     return _inherited_scope()
 
 
+def started_thread() -> threading.Thread | None:
+    """This thread, if Python started it. `current_thread()` would make an object for one that it did not."""
+    found: threading.Thread | None = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
+    return found
+
+
 def _inherited_scope() -> Scope | None:
-    # `current_thread()` would make an object for foreign threads; the registry has only those we saw starting.
-    thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
+    thread = started_thread()
     scope = None if thread is None else _scope_of_thread.get(thread)
     return scope if scope is not None else _process.scope
 
@@ -171,9 +177,10 @@ def set_process_scope(scope: Scope | None) -> None:
 @functools.cache
 def carry_into_threads() -> None:
     """From now on threads and pool tasks started inside a run record into it. Done once, when the first run starts."""
-    setattr(threading.Thread, "start", _starting_thread(threading.Thread.start))  # noqa: B010 -- mypy forbids both
-    if hasattr(threading.Thread, "_bootstrap_inner"):  # an interpreter without it finds the scope by the thread
-        setattr(threading.Thread, "_bootstrap_inner", _entering_thread(threading.Thread._bootstrap_inner))  # noqa: B010, SLF001
+    thread: Any = threading.Thread
+    thread.start = _starting_thread(thread.start)
+    if hasattr(thread, "_bootstrap_inner"):  # an interpreter without it finds the scope by the thread
+        thread._bootstrap_inner = _entering_thread(thread._bootstrap_inner)  # noqa: SLF001 -- nothing public runs in it
     # Loading it now would take as long as all the rest of a first run's preparations.
     when_imported([_POOLS], _carry_into_pools, each_time=True)
     when_imported([_GREENLETS], _carry_into_greenlets)
@@ -247,9 +254,9 @@ def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
 def carry_into_older_pools() -> None:
     """The same for the pools of `multiprocessing.pool`, once a program has loaded them."""
     pools = sys.modules.get(_OLDER_POOLS)
-    if pools is None or getattr(pools.ThreadPool, "_agentdbg_carries", False):
+    if pools is None or hasattr(pools.ThreadPool, "agentdbg_carries"):
         return
-    pools.ThreadPool._agentdbg_carries = True  # noqa: SLF001 -- ours
+    pools.ThreadPool.agentdbg_carries = True
     for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
         setattr(pools.ThreadPool, name, _handing_over(getattr(pools.ThreadPool, name)))
 

@@ -22,6 +22,8 @@ from agentdbg.recorder.source_lines import is_own_file
 from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from agentdbg.recorder.active_run import ActiveRun
     from agentdbg.recorder.limits import Budget
 
@@ -134,7 +136,7 @@ class Deadline:
 
     def _is_in_our_code(self) -> bool:
         # A thread that does not run stands at a place where it looks for exceptions first when it goes on.
-        frame = sys._current_frames().get(self._thread_id)  # noqa: SLF001 -- there is no other way to ask
+        frame = _frame_of(self._thread_id)
         return frame is not None and is_own_file(frame.f_code.co_filename)
 
     def _cancel_task(self) -> None:
@@ -185,7 +187,7 @@ def _instance_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
         AgentDbgGuardrailExceeded.__init__(self, *arguments)
         self.run_id, self.span_id = stop.run_id, stop.span_id
 
-    def reduce(self: AgentDbgGuardrailExceeded) -> Any:  # noqa: ARG001 -- pickled as what the user knows it by
+    def reduce(_: AgentDbgGuardrailExceeded) -> Any:  # pickled as what the user knows it by
         return AgentDbgGuardrailExceeded, arguments
 
     members = {"__init__": initialise, "__reduce__": reduce, "__module__": AgentDbgGuardrailExceeded.__module__}
@@ -199,9 +201,13 @@ def _stopped_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
     return type("RunStopped", (RunStopped,), {"__init__": initialise})
 
 
+def _frame_of(thread_id: int) -> FrameType | None:
+    return sys._current_frames().get(thread_id)  # noqa: SLF001 -- there is no other way to ask
+
+
 def _wake_event_loop(thread_id: int) -> None:
     """A loop that waits runs no bytecode, so nothing can be raised in it before it has something to do."""
-    frame = sys._current_frames().get(thread_id)  # noqa: SLF001 -- there is no other way to ask
+    frame = _frame_of(thread_id)
     while frame is not None:
         if frame.f_code.co_name == "run_forever":
             wake = getattr(frame.f_locals.get("self"), "call_soon_threadsafe", None)

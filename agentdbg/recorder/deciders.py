@@ -187,33 +187,29 @@ class Decider:
     asks_http = False
     """Whether this one is also asked about HTTP exchanges and requests to MCP servers; most have enough with calls."""
 
-    def passes_over(self, call: Call) -> bool:  # noqa: ARG002 -- for those who derive
+    def passes_over(self, call: Call) -> bool | None:
         """
         Whether it has nothing to say or to hear about this call, which is not described yet.
 
         Asked once about every call, before anything else; where all deciders pass it over, it costs next to nothing.
         """
-        return False
 
-    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002
+    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Say what is to be done; None has no opinion. Must not wait for anything."""
-        return None
 
-    def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002
+    def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Hold the call for a while; what is returned replaces what `decide` said."""
-        return None
 
     async def wait_async(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Do the same where the call is awaited, without keeping the event loop from its other work."""
         return self.wait(call)
 
-    def ended(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:  # noqa: ARG002
+    def ended(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
         """
         See how the call ended; an outcome that is returned takes its place, before anything is recorded.
 
         Ctrl-C, exits, cancelled tasks and what signal handlers raise are told of and go on to the program.
         """
-        return None
 
     async def ended_async(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
         """Do the same where the call is awaited."""

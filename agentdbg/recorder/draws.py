@@ -38,7 +38,7 @@ def draw(name: str, function: Callable[..., _Drawn], /, *args: Any, **kwargs: An
     if not call.begin():
         return function(*args, **kwargs)
     try:
-        drawn: _Drawn = call.make(lambda given: function(*args, **kwargs), None)  # noqa: ARG005 -- a draw has no input
+        drawn: _Drawn = call.make(lambda _: function(*args, **kwargs), None)
     except BaseException as error:
         call.fail(error)
         raise

@@ -38,7 +38,8 @@ def follow_run(run_id: str) -> None:
 @functools.cache
 def _follow() -> None:
     """From now on whatever is started in a followed run has a lane."""
-    setattr(threading.Thread, "start", _starting(threading.Thread.start))  # noqa: B010 -- mypy forbids the other way
+    thread: Any = threading.Thread
+    thread.start = _starting(thread.start)
     hooks: dict[str, Callable[[Any], None]] = {
         "concurrent.futures.thread": _follow_pools,
         "multiprocessing.pool": _follow_older_pools,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import Shield, pass_on
 from agentdbg.interruptions import hide_own_frames
-from agentdbg.recorder.context import current_scope
+from agentdbg.recorder.context import current_scope, started_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -305,8 +305,7 @@ def _runner() -> _Runner:
 
 
 def _runner_of_thread() -> _Runner:
-    # `current_thread()` would make an object for foreign threads; the registry has only those that Python started.
-    thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
+    thread = started_thread()
     _here.runner = runner = _Runner(None if thread is None else _of_thread.get(thread))
     return runner
 
@@ -325,7 +324,7 @@ def _named_late(runner: _Runner, run_id: str) -> Lane:
 
 
 def _target_of_thread() -> Any:
-    thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
+    thread = started_thread()
     return getattr(thread, "_target", None) or thread
 
 

@@ -98,15 +98,15 @@ class Redactor:
         "_cleaner",
         "_items",
         "_judge",
-        "_max_field_bytes",
         "_patterns",
         "_remembered",
         "_suspicion",
+        "max_field_bytes",
         "problems",
     )
 
     def __init__(self, rules: RedactionRules, *, use_re2: bool = True) -> None:
-        self._max_field_bytes = max(rules.max_field_bytes, 2 * len(TRUNCATED))
+        self.max_field_bytes = max(rules.max_field_bytes, 2 * len(TRUNCATED))
         self._judge = KeyJudge(rules.keys, are_users_own=rules.keys_are_users_own) if rules.enabled else None
         self._patterns, self.problems = compile_patterns(rules.patterns, use_re2=use_re2)
         self._clean_names: set[str] = set()
@@ -123,7 +123,7 @@ class Redactor:
     def with_limit(self, max_field_bytes: int) -> Redactor:
         """The same rules with another limit, and what was compiled and learnt for them shared."""
         other = copy.copy(self)
-        other._max_field_bytes = max(max_field_bytes, 2 * len(TRUNCATED))  # noqa: SLF001 -- a copy of our own
+        other.max_field_bytes = max(max_field_bytes, 2 * len(TRUNCATED))
         return other
 
     def seal(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> Sealed:
@@ -161,16 +161,16 @@ class Redactor:
 
     def _seal_output(self, field: str, value: Any) -> SealedValue:
         items = _Items(self, self._items)
-        known = items.alone(value, limits_of(field, self._max_field_bytes)) if type(value) is dict else None
+        known = items.alone(value, limits_of(field, self.max_field_bytes)) if type(value) is dict else None
         return known or self._seal_field(field, value, self)[0]
 
     def _seal_field(self, field: str, value: Any, short: Redactor) -> tuple[SealedValue, bytes]:
         is_history, items = holds_messages(value), _Items(self, self._items)
         if is_history:
-            value = items.sealed_in(value, 1, limits_of(field, self._max_field_bytes))
+            value = items.sealed_in(value, 1, limits_of(field, self.max_field_bytes))
         cleaned: dict[str, Any] = {field: value}
         if type(value) is SealedList:
-            encoded = b'{"%b":%b}' % (field.encode(), value.encoded) if value.size <= self._max_field_bytes else None
+            encoded = b'{"%b":%b}' % (field.encode(), value.encoded) if value.size <= self.max_field_bytes else None
         else:
             cleaned, encoded = self._cleaned(cleaned, (value,), is_spliced=is_history)
         plain, is_harmless = cleaned, encoded is not None and not is_history
@@ -178,8 +178,8 @@ class Redactor:
             plain, encoded = self._fitted(cleaned.copy())
         before = len(field) + 4  # `{"…":`
         shown = kept = encoded[before:-1]
-        if len(kept) > short._max_field_bytes:
-            ends = ends_in(cleaned[field], limits_of(field, short._max_field_bytes))
+        if len(kept) > short.max_field_bytes:
+            ends = ends_in(cleaned[field], limits_of(field, short.max_field_bytes))
             shown = short._fitted({field: ends})[1][before:-1]
         stored = unsealed(plain[field])
         if type(stored) is not str and type(plain[field]) is not SealedList:  # its owner may change it meanwhile
@@ -195,9 +195,9 @@ class Redactor:
             if type(value) not in _HOLDERS:
                 continue
             if holds_messages(value):
-                sealed[key] = items.sealed_in(value, 1, limits_of(key, self._max_field_bytes))
+                sealed[key] = items.sealed_in(value, 1, limits_of(key, self.max_field_bytes))
             elif type(value) is dict and id(value) in given_ids:  # an answer, which is a message of the next call
-                sealed[key] = items.alone(value, limits_of(key, self._max_field_bytes)) or value
+                sealed[key] = items.alone(value, limits_of(key, self.max_field_bytes)) or value
         if given is not None:
             changed = {id(fields[key]): value for key, value in sealed.items() if value is not fields[key]}
             given = tuple([changed.get(id(value), value) for value in given])
@@ -220,7 +220,7 @@ class Redactor:
         self, fields: dict[str, Any], given: tuple[Any, ...] | None, *, is_spliced: bool
     ) -> tuple[dict[str, Any], bytes | None]:
         """`fields` without their secrets, and their JSON where nothing has to be cut."""
-        limit, judge = self._max_field_bytes, self._judge
+        limit, judge = self.max_field_bytes, self._judge
         if is_spliced and given is not None and _DONE_WITH.issuperset(map(type, given)):  # the rest was made here
             encoded = encoding.encode(fields)
             fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and _sealed_fit(fields, limit))
@@ -314,7 +314,7 @@ class Redactor:
         return _or_else(lambda: self._cleaned_argv(argv), lambda: [UNREADABLE])
 
     def _cleaned_argv(self, argv: Sequence[Any]) -> list[str]:
-        texts = [self.clean_text(argument, self._max_field_bytes) for argument in argv]
+        texts = [self.clean_text(argument, self.max_field_bytes) for argument in argv]
         if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
             return texts
         return clean_arguments(texts, self._judge)
@@ -364,7 +364,7 @@ class Redactor:
         return Walk(
             self._judge,
             self._clean_remembered if self._cleaner else None,
-            self._max_field_bytes,
+            self.max_field_bytes,
             self._clean_names,
         )
 
@@ -378,7 +378,7 @@ class Redactor:
 
     def _picked(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The same where only a part can be kept, as of the history of a long talk: nothing but that part is read."""
-        limit = self._max_field_bytes
+        limit = self.max_field_bytes
         long: list[str] = []
         picked = {key: pick(value, limits_of(key, limit), long) for key, value in fields.items()}
         if self._judge is None:
@@ -423,11 +423,11 @@ class Redactor:
         walk = self.walk()
         plain = walk.fields(fields)
         return (
-            {key: without_gaps(value, self._max_field_bytes) for key, value in plain.items()} if walk.ran_out else plain
+            {key: without_gaps(value, self.max_field_bytes) for key, value in plain.items()} if walk.ran_out else plain
         )
 
     def _fitted(self, plain: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        limit = self._max_field_bytes
+        limit = self.max_field_bytes
         for key, value in plain.items():
             kind = type(value)
             if kind is str:

@@ -67,16 +67,16 @@ class _PatientProtocol(_Protocol):  # type: ignore[misc]
 
     def on_response_complete(self) -> None:
         super().on_response_complete()  # and perhaps goes on with the next request, if that is here already
-        self._leave()
+        self.leave_silent()
         if not self._is_asked() and not self.transport.is_closing():
             self._fall_silent()  # until the next request, for as long as uvicorn waits for that
 
     def handle_websocket_upgrade(self, *event: Any) -> None:
-        self._leave()
+        self.leave_silent()
         super().handle_websocket_upgrade(*event)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._leave()
+        self.leave_silent()
         super().connection_lost(exc)
 
     def _look(self) -> None:
@@ -84,7 +84,7 @@ class _PatientProtocol(_Protocol):  # type: ignore[misc]
         has_body_due = self._is_asked() and self.cycle.more_body
         is_served = self._is_asked() and not has_body_due
         if is_served or self.transport.is_closing() or self.transport.get_protocol() is not self:
-            self._leave()
+            self.leave_silent()
             return
         self._fall_silent()
         patience_s = BODY_SECONDS if has_body_due else HEAD_SECONDS
@@ -98,10 +98,10 @@ class _PatientProtocol(_Protocol):  # type: ignore[misc]
         self.silent.setdefault(self)
         if len(self.silent) > MOST_SILENT:
             oldest = next(iter(self.silent))
-            oldest._leave()  # noqa: SLF001 -- one of us
+            oldest.leave_silent()
             oldest.transport.close()
 
-    def _leave(self) -> None:
+    def leave_silent(self) -> None:
         """No longer among those that are waited for."""
         self.silent.pop(self, None)
         if self._clock is not None:

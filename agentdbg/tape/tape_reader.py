@@ -151,6 +151,10 @@ class TapeReader:
         """Whether a value or a list of this name is on the tape."""
         return name.encode() in self._values
 
+    def size_of(self, name: str) -> int:
+        """How many bytes the line of this name has; 0 when the tape does not have it."""
+        return self._values.get(name.encode(), (0, 0))[1]
+
     def raw_line(self, name: str) -> bytes:
         """The line that has this name, as it stands in the file."""
         place = self._values.get(name.encode())
@@ -340,9 +344,8 @@ class _Resolving:
         return [self.value(item, depth + 1) for part in reversed(added) for item in part]
 
     def _line(self, name: str) -> dict[str, Any]:
-        place = self._tape._values.get(name.encode())  # noqa: SLF001 -- one thing in two classes
         self._links_left -= 1
-        self._bytes_left -= 0 if place is None else place[1]
+        self._bytes_left -= self._tape.size_of(name)
         if self._links_left < 0 or self._bytes_left < 0:
             raise TapeDamaged("a value of this tape is larger than it may be")
         return self._tape.line(name)

@@ -96,7 +96,7 @@ def test_histories_that_grow_change_and_take_turns_are_written_as_if_each_call_w
             before = deepcopy(payload)
             for redactor in (whole.with_limit(limit), whole):
                 sealed = redactor.seal(payload)
-                plain = Redactor(RedactionRules(max_field_bytes=redactor._max_field_bytes), use_re2=use_re2)
+                plain = Redactor(RedactionRules(max_field_bytes=redactor.max_field_bytes), use_re2=use_re2)
                 assert sealed.encoded == plain.seal(payload).encoded
                 if place != "secret":  # the keys are harmless
                     assert sealed.encoded == redactor.seal(payload, tuple(payload.values())).encoded
