@@ -17,6 +17,7 @@ from agentdbg.analysis.effects import ARGUMENT_FORMS, effect_of, normal_form
 from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.text_facts import is_message
 from agentdbg.exceptions import UsageError
+from agentdbg.strict_yaml import read_strictly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,8 +53,6 @@ def find_contracts(policy: Path | None) -> Path | None:
 
 def read_contracts(path: Path) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """The effect of each tool, and the forms of its arguments; UsageError for a file that cannot be meant."""
-    from agentdbg.strict_yaml import read_strictly  # noqa: PLC0415 -- YAML is loaded only when there is a file
-
     try:
         content = read_strictly(path) or {}
     except (OSError, ValueError) as error:

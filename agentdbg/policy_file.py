@@ -17,6 +17,7 @@ from agentdbg.analysis.effects import EffectRules
 from agentdbg.config import load_config
 from agentdbg.effect_contracts import find_contracts, read_contracts
 from agentdbg.exceptions import UsageError
+from agentdbg.strict_yaml import read_strictly
 
 if TYPE_CHECKING:
     from agentdbg.analysis.checks.policy import Policy
@@ -38,8 +39,6 @@ def find_policy(start: Path | None = None) -> Path | None:
 
 def read_policy(path: Path) -> dict[str, Any]:
     """The rules of a policy file, checked; UsageError for a file that is none."""
-    from agentdbg.strict_yaml import read_strictly  # noqa: PLC0415 -- YAML is loaded only when there is a file
-
     try:
         content = read_strictly(path)
     except OSError as error:

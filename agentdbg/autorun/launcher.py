@@ -12,6 +12,7 @@ import builtins
 import os
 import sys
 import types
+from importlib.machinery import BuiltinImporter, SourceFileLoader, SourcelessFileLoader
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -146,8 +147,6 @@ def _run(program: Program) -> None:
 def _new_main() -> types.ModuleType:
     """A `__main__` as the interpreter makes it, in place of the one that is our own script."""
     _replaced.append(sys.modules["__main__"])  # what still runs in it needs its globals
-    from importlib.machinery import BuiltinImporter  # noqa: PLC0415
-
     main = types.ModuleType("__main__")
     main.__loader__ = BuiltinImporter
     if sys.version_info < (3, 14):
@@ -158,8 +157,6 @@ def _new_main() -> types.ModuleType:
 
 
 def _compiled(main: types.ModuleType, path: str) -> types.CodeType:
-    from importlib.machinery import SourceFileLoader, SourcelessFileLoader  # noqa: PLC0415
-
     if path.endswith(".pyc"):
         sourceless = SourcelessFileLoader("__main__", path)
         main.__loader__ = sourceless

@@ -26,6 +26,7 @@ from agentdbg.encoding import encode_json
 from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.policy_file import effect_rules, find_policy, read_policy
 from agentdbg.storage.reader import default_data_dir, find_run, list_runs, load_events
+from agentdbg.strict_yaml import read_strictly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,8 +150,6 @@ def _plan(place: Path, options: dict[str, Any]) -> _Plan:
 
 
 def _read_scenario(path: Path) -> dict[str, Any]:
-    from agentdbg.strict_yaml import read_strictly  # noqa: PLC0415 -- YAML is loaded only when there is a file
-
     if not path.exists():
         return {}
     try:

@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.config import setting_values as values
 from agentdbg.faults import pass_on
 
+try:
+    import pwd
+except ImportError:  # not on Windows
+    pwd = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -388,9 +393,7 @@ def _find_project_file(cwd: Path | None, user_file: Path | None) -> Path | None:
 def _home(environ: Mapping[str, str]) -> Path | None:
     given = environ.get("HOME") if os.name == "posix" else environ.get("USERPROFILE")
     try:
-        if not given and os.name == "posix":  # Path.home() takes an empty HOME for the root folder
-            import pwd  # noqa: PLC0415 -- there is none elsewhere
-
+        if not given and pwd is not None:  # Path.home() takes an empty HOME for the root folder
             given = pwd.getpwuid(os.getuid()).pw_dir
         return Path(os.path.abspath(given)) if given else Path.home()  # a run keeps its folder when the program moves
     except (RuntimeError, KeyError, OSError) as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.bounded.files import read_small
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -40,12 +42,9 @@ def _why(error: Exception) -> str:
 
 
 def _parse(path: Path) -> Any:
-    import yaml  # noqa: PLC0415 -- only when there is a file
+    from agentdbg.bounded.yaml_loading import LONGEST_YAML, BoundedLoader  # noqa: PLC0415 -- YAML may be missing
 
-    from agentdbg.bounded.files import read_small  # noqa: PLC0415
-    from agentdbg.bounded.yaml_loading import LONGEST_YAML, BoundedLoader  # noqa: PLC0415
-
-    return yaml.load(read_small(path, LONGEST_YAML).decode(), BoundedLoader)  # noqa: S506 -- it is a safe loader
+    return BoundedLoader(read_small(path, LONGEST_YAML).decode()).get_single_data()
 
 
 def _flatten(content: Any, path: Path, problems: list[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ what is loaded of that kind, `open_sockets` what is open.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import re
@@ -354,12 +355,12 @@ def not_guarded() -> list[str]:
 
 def open_sockets() -> list[str]:
     """Connections that are open already; what is sent over them is not seen."""
-    import gc  # noqa: PLC0415
-    import socket  # noqa: PLC0415
-
-    found = []
+    found: list[str] = []
+    module: Any = sys.modules.get("socket")
+    if module is None:  # then nobody can have opened one
+        return found
     for candidate in gc.get_objects():
-        if isinstance(candidate, socket.socket) and candidate.fileno() >= 0:
+        if isinstance(candidate, module.socket) and candidate.fileno() >= 0:
             try:
                 found.append(":".join(map(str, candidate.getpeername()[:2])))
             except OSError as error:  # it listens, or is not connected

@@ -18,6 +18,7 @@ from agentdbg.storage.layout import run_dir
 from agentdbg.tape.decoder import CannotRebuild, decode_value
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from agentdbg.control.recorded_runs import Opened
@@ -99,16 +100,18 @@ def call_recorded(opened: Opened, named: str | None) -> Any:
     args, kwargs = rebind_arguments(function, (), {}, recorded_arguments(opened))
     result = function(*args, **kwargs)
     if inspect.iscoroutine(result):
-        import asyncio  # noqa: PLC0415
-
-        return asyncio.run(result)
+        return _run(result)
     if inspect.isgenerator(result):
         return list(result)
     if inspect.isasyncgen(result):
-        import asyncio  # noqa: PLC0415
-
-        return asyncio.run(_read(result))
+        return _run(_read(result))
     return result
+
+
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio  # noqa: PLC0415 -- most functions await nothing
+
+    return asyncio.run(coroutine)
 
 
 async def _read(generator: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from agentdbg.control.effects_guard import parse_allow
 from agentdbg.control.volatile_inputs import VolatileRule, rules_of
 from agentdbg.exceptions import UsageError
+from agentdbg.strict_yaml import read_strictly
 
 __all__ = ["ReplayFile", "find_replay_file", "read_replay_file"]
 
@@ -45,8 +46,6 @@ def read_replay_file(start: Path | None = None) -> ReplayFile:
 
 
 def _read(path: Path) -> ReplayFile:
-    from agentdbg.strict_yaml import read_strictly  # noqa: PLC0415 -- few projects have one, and YAML takes its time
-
     try:
         content = read_strictly(path) or {}
     except (OSError, ValueError) as error:

@@ -111,7 +111,7 @@ class Replay:
         self._set_clock()
         self._note(seed_random(self.opened.head.get("seed")))
         if self.options.is_guarded:
-            self.open_before = open_sockets() if "socket" in sys.modules else []
+            self.open_before = open_sockets()
             allowed = Allowed(self.options.allow, [self.temporary])
             logs = DivertedLogs(self.temporary, allowed.folders)
             self._undo.append(logs.stop)

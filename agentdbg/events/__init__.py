@@ -192,9 +192,8 @@ def load_schema(event_type: str | None = None) -> dict[str, Any]:
 
     A type we do not know gets the general event schema, as readers must accept it.
     """
-    from agentdbg.schemas import read_schema  # noqa: PLC0415 -- json is not needed to record
-
-    return read_schema(event_type)
+    schema: dict[str, Any] = _schemas().read_schema(event_type)
+    return schema
 
 
 def validate_event(event: Any) -> bool:
@@ -204,6 +203,11 @@ def validate_event(event: Any) -> bool:
 
 def schema_problems(event: Any) -> list[str]:
     """What is wrong with `event` according to its schema, one sentence each; empty when it is valid."""
-    from agentdbg.schemas import event_problems  # noqa: PLC0415
+    problems: list[str] = _schemas().event_problems(event)
+    return problems
 
-    return event_problems(event)
+
+def _schemas() -> Any:
+    from agentdbg import schemas  # noqa: PLC0415 -- json is not needed to record
+
+    return schemas

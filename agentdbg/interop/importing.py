@@ -7,6 +7,7 @@ so the same run gets the same ids every time, and one that is here already is le
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import contextmanager
@@ -183,6 +184,5 @@ def started_ms(draft: RunDraft, file_ms: float) -> float:
 
 def _canonical(identity: Any) -> str:
     """An identity as text that does not depend on the order of keys."""
-    import json  # noqa: PLC0415 -- sorted keys, and it takes what strict JSON does not
-
+    # Sorted keys, and it takes what strict JSON does not.
     return json.dumps(identity, sort_keys=True, ensure_ascii=True, default=str)

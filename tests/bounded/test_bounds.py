@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from agentdbg.bounded import TooMuch
 from agentdbg.bounded.files import GzipReader, is_within_bounds, read_all, read_member, read_small
 from agentdbg.bounded.json_size import SMALL, takes_too_much
+from agentdbg.bounded.strict_loading import load_strictly
 from agentdbg.bounded.yaml_loading import BoundedLoader
 from agentdbg.config import load_config
 from agentdbg.encoding import decode_json
-from agentdbg.strict_yaml import load_strictly
 
 if TYPE_CHECKING:
     from pathlib import Path

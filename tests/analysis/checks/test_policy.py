@@ -13,12 +13,12 @@ from agentdbg.analysis import run_answer
 from agentdbg.analysis.checks.policy import FINDINGS, RULES, make_policy, read_rules
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.analysis.findings import __file__ as findings_package
+from agentdbg.bounded.strict_loading import load_strictly
 from agentdbg.commands.assert_run import command
 from agentdbg.commands.init import POLICY
 from agentdbg.commands.options import Option, parameters_of
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import read_policy
-from agentdbg.strict_yaml import load_strictly
 
 
 @pytest.mark.parametrize(
