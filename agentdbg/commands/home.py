@@ -37,8 +37,9 @@ def command() -> None:
         print_runs(out, index, runs)
     else:
         out.sentence(f"No runs in {data_dir} yet.")
+    is_paused = bool(runs) and index.states([runs[0]["run_id"]])[runs[0]["run_id"]] == "paused"
     has_tape = bool(runs) and (run_dir(data_dir, runs[0]["run_id"]) / TAPE_FILE).exists()
-    steps = [*(_next_steps(runs, has_tape=has_tape) if runs else _FIRST), _HELP]
+    steps = [*(_next_steps(runs, has_tape=has_tape, is_paused=is_paused) if runs else _FIRST), _HELP]
     widest = max(len(typed) for typed, _ in steps)
     out.line("")
     out.line(Styled("Next:", "strong"))
@@ -46,17 +47,25 @@ def command() -> None:
         out.line("  ", Styled(typed.ljust(widest), "accent"), f"  {does}")
 
 
-def _next_steps(runs: Sequence[RunMeta], *, has_tape: bool) -> list[tuple[str, str]]:
+def _next_steps(runs: Sequence[RunMeta], *, has_tape: bool, is_paused: bool) -> list[tuple[str, str]]:
     newest = runs[0]
     steps = [("agentdbg view", "open the newest run in the browser")]
-    if newest["status"] == "running":
+    is_live = newest["status"] == "running"
+    if is_paused:
+        steps.append((f"agentdbg attach {newest['run_id'][:8]}", "answer it: it waits at a breakpoint"))
+    elif is_live:
         steps.append(("agentdbg tail", "follow it here while it runs"))
     failed = next((run for run in runs if run["status"] == "error"), None)
     if failed is not None:
         steps.append((f"agentdbg explain {failed['run_id'][:8]}", "explain what went wrong"))
     # The demo records several runs in one program, which no single one of them can answer.
-    if has_tape and not (newest["run_name"] or "").startswith("demo: "):
+    if has_tape and not is_live and not (newest["run_name"] or "").startswith("demo: "):
         steps.append((f"agentdbg replay {newest['run_id'][:8]}", "run it again, answered from its recording"))
-    if len(runs) > 1:
-        steps.append((f"agentdbg diff {runs[1]['run_id'][:8]} {newest['run_id'][:8]}", "compare the two newest runs"))
+    ended = [run for run in runs if run["status"] != "running"]
+    if len(ended) > 1:
+        alike = [run for run in ended[1:] if run["run_name"] == ended[0]["run_name"]]
+        before, what = (
+            (alike[0], "compare it with the one before") if alike else (ended[1], "compare the two newest runs")
+        )
+        steps.append((f"agentdbg diff {before['run_id'][:8]} {ended[0]['run_id'][:8]}", what))
     return steps

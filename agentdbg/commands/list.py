@@ -34,7 +34,7 @@ agentdbg list --size                           # what takes the space, the large
 
 _STATUSES = ("ok", "problems", "error", "running")
 _WIDE = 110
-_STYLES = {"ok": "ok", "problems": "warn", "error": "error", "running": "accent"}
+_STYLES = {"ok": "ok", "problems": "warn", "error": "error", "running": "accent", "paused": "accent"}
 
 
 def command(
@@ -166,7 +166,8 @@ def _row(
     *,
     has_cost: bool,
 ) -> list[str | Styled]:
-    status: str = "problems" if states.get(run["run_id"]) == "problems" else run["status"]
+    state = states.get(run["run_id"])
+    status: str = state if state in ("problems", "paused") else run["status"]
     row: list[str | Styled] = [
         Styled(run["run_id"][:length], "accent"),
         run["run_name"] or "–",

@@ -59,7 +59,7 @@ class RunEntry:
         self.status = status
         self.sort_key = (started_at, run_id)
         self.state = state
-        """ok, problems, failed or running: the verdict on it, made with its headline."""
+        """ok, problems, failed, running or paused: the verdict on it, made with its headline."""
         self._meta: RunMeta | None = None
         self.headline = headline
 

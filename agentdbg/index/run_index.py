@@ -23,6 +23,7 @@ from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersio
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_cache import Row, RunCache, RunEntry, files_stamp
 from agentdbg.index.run_query import RunQuery, unknown_key_advice
+from agentdbg.storage.control_files import pause_headline, paused_in
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
 from agentdbg.storage.reader import default_data_dir, find_run, run_ids
@@ -153,7 +154,7 @@ class RunIndex:
         return (entry.state if status == "problems" else entry.status) == status
 
     def states(self, ids: Iterable[str]) -> dict[str, str | None]:
-        """The verdict on each run that has been looked into: ok, problems, failed or running."""
+        """The verdict on each run that has been looked into: ok, problems, failed, running or paused."""
         with self._lock:
             return {run_id: entry.state for run_id in ids if (entry := self._entries.get(run_id)) is not None}
 
@@ -287,6 +288,9 @@ class RunIndex:
         if meta is None:
             self._put(run_id, None)
             return entry is not None
+        if meta["status"] == "running":
+            # A pause comes and goes without a word in the files of the run.
+            stamp += "".join(f",{pause['pause_id']}" for pause in paused_in(folder))
         encoded = json.dumps(meta, ensure_ascii=False)
         if entry is not None and entry.encoded == encoded and entry.stamp == stamp:
             return False
@@ -357,8 +361,10 @@ class RunIndex:
         from agentdbg.analysis.known_outcome import outcome_of_run  # noqa: PLC0415 -- a list of names needs no verdicts
         from agentdbg.index.kept_findings import examined_if_short  # noqa: PLC0415 -- as above
 
+        if meta["status"] == "running":
+            return "paused" if paused_in(os.path.join(self._root, meta["run_id"])) else "running"
         if meta["status"] != "ok":
-            return "failed" if meta["status"] == "error" else "running"
+            return "failed"
         # Not every writer counts its events by type; calls are counted by all of them.
         calls = meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"]
         length = max(calls, sum((meta.get("event_counts") or {}).values()))
@@ -371,7 +377,9 @@ class RunIndex:
     def _make_headline(self, meta: RunMeta) -> str:
         from agentdbg.analysis.verdict import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
 
-        folder = os.path.join(self.data_dir, "runs", meta["run_id"])
+        folder = os.path.join(self._root, meta["run_id"])
+        if meta["status"] == "running" and (waiting := paused_in(folder)):
+            return pause_headline(waiting[0])
         events, is_whole = last_events(folder, meta["run_id"])
         return headline_from_tail(meta, events, whole=is_whole) or ""
 

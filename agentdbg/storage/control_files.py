@@ -28,6 +28,7 @@ __all__ = [
     "control_dir",
     "forget_breaks",
     "new_pause_id",
+    "pause_headline",
     "paused_in",
     "post_pause",
     "read_breaks",
@@ -113,6 +114,14 @@ def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
         if isinstance(pause, dict) and name == f"paused-{pause.get('pause_id')}.json":
             found.append(pause)
     return sorted(found, key=lambda pause: str(pause.get("since", "")))
+
+
+def pause_headline(pause: dict[str, Any]) -> str:
+    """A pause in half a line, for lists of runs."""
+    call = pause.get("call")
+    name = str(call.get("name")) if isinstance(call, dict) else "a call"
+    when = pause.get("when")
+    return f"Paused {when if when in ('before', 'after') else 'at'} {name}, waiting for you"
 
 
 def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any]) -> bool:

@@ -129,6 +129,11 @@ def test_where_a_replay_diverged_is_shown(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Run the replay").click()
 
     expect(page.locator("page-notices")).to_contain_text("diverged at call 2 of 2, search (agent.py:")
+    expect(page.locator("run-family")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.locator("run-compare .top")).to_be_visible()
+    expect(page.locator("run-family")).to_be_hidden()
+    expect(page.locator("run-suspects")).to_be_hidden()
 
 
 def test_a_program_that_is_gone_is_told(page: Page, tmp_path: Path) -> None:

@@ -8,11 +8,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Recorded, record
+from tests.browser.gallery import Story
 from tests.browser.pairs import write_pair
 from tests.server.running import viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
@@ -123,6 +125,37 @@ def test_a_run_that_cannot_be_shown_offers_nothing_to_do_with_it(
     page.locator(f"run-rail [data-run-id='{recorded.runs['healthy']}']").click()
     expect(page.locator("run-verdict .title")).to_contain_text("support-bot")
     expect(page.locator("tool-bar")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [730, 900, 1110, 1280])
+def test_a_run_keeps_its_name_in_every_width(open_page: Callable[..., Page], recorded: Recorded, width: int) -> None:
+    """Buttons and the date give way first: what is open must be known."""
+    page = open_page(recorded.address("wordy"), width=width)
+    name = page.locator("run-verdict .name").bounding_box()
+    actions = page.locator("run-verdict .actions").bounding_box()
+
+    assert name is not None
+    assert actions is not None
+    assert name["width"] > 60
+    assert name["x"] + name["width"] <= actions["x"]
+
+
+@pytest.mark.parametrize("width", [910, 1110, 1280, 1920])
+def test_the_table_of_runs_fits_its_window(open_page: Callable[..., Page], tmp_path: Path, width: int) -> None:
+    """Columns of metadata and scores go where room is short, and what few runs have is no column to begin with."""
+    for number in range(12):
+        metadata = {"scores": {"correct": 1, "policy": 0.5, "tone": 0.9}, "customer": "a long name of a customer"}
+        Story(f"agent {number}", number + 1, {**metadata, **({"rare": "x"} if number == 3 else {})}).write(tmp_path)
+    with viewer(tmp_path) as served:
+        page = open_page(f"{served.origin}/?view=runs", width=width, ready="runs-table .run-row")
+        started = page.locator("runs-table .run-row").first.locator("> :last-child").bounding_box()
+        outcome = page.locator("runs-table .run-row .outcome").first.bounding_box()
+
+        assert started is not None
+        assert outcome is not None
+        assert started["x"] + started["width"] <= width
+        assert outcome["width"] >= (180 if width < 1000 else 250)
+        expect(page.locator("runs-table .table-heads")).not_to_contain_text("rare")
 
 
 def test_names_from_the_right_and_endless_ones_stay_in_their_place_in_a_comparison(

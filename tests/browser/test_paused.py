@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from tests.browser.conftest import note_problems
+from tests.browser.gallery import Story
 from tests.browser.test_manners import axe_findings
 from tests.server.running import viewer
 
@@ -115,6 +116,35 @@ def test_skip_and_raise_have_their_own_buttons(paused: Paused) -> None:
     expect(page.locator("hold-bar")).to_be_hidden()
 
     assert paused.printed() == ""
+
+
+def test_a_pause_is_told_where_another_run_is_read(paused: Paused, tmp_path: Path) -> None:
+    """The rail and the table know it, not only the page of the run itself."""
+    page = paused.page
+    other = Story("another", 1).write(tmp_path / "data")
+    page.goto(page.url.partition("?")[0] + f"?run_id={other}")
+    waiting = "Paused before refund, waiting for you"
+    expect(page.locator("run-rail .run[data-tone=hold] .headline")).to_have_text(waiting)
+    page.keyboard.press("Shift+T")
+    expect(page.locator("runs-table .run-row[data-tone=hold] .outcome")).to_have_text(waiting)
+
+
+def test_a_phone_has_the_ways_to_go_on_under_the_thumb(paused: Paused) -> None:
+    """They stay while the steps scroll; what ends the run, and the breakpoints, are a tap away."""
+    page = paused.page
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.locator("run-rail .run").click()
+    go_on = page.get_by_role("button", name="Continue")
+    expect(go_on).to_be_in_viewport(ratio=1)
+    assert 700 - go_on.evaluate("button => button.getBoundingClientRect().bottom") < 80
+    expect(page.get_by_role("button", name="Abort run")).to_be_hidden()
+    expect(page.locator("hold-bar .places")).to_be_hidden()
+    page.locator("hold-bar .more").click()
+    page.locator("hold-bar .few").click()
+
+    expect(page.get_by_role("button", name="Abort run")).to_be_in_viewport(ratio=1)
+    expect(page.locator("hold-bar .places")).to_be_visible()
+    assert axe_findings(page) == []
 
 
 def test_the_bar_is_accessible_at_every_width(paused: Paused) -> None:

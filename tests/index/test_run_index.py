@@ -16,6 +16,7 @@ from agentdbg.analysis.findings import Examination, examine
 from agentdbg.exceptions import InvalidRunId, RunNotFound
 from agentdbg.index import kept_findings, run_index
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
+from agentdbg.storage.control_files import post_pause, withdraw_pause
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from agentdbg.storage.reader import list_runs
 from agentdbg.storage.reader import load_run_meta as stored_run_meta
@@ -49,6 +50,35 @@ def test_the_index_lists_what_reading_every_run_lists(tmp_path: Path) -> None:
 
     assert index.page(limit=None).runs == list_runs(data_dir=tmp_path)
     assert RunIndex(tmp_path).page(limit=None).runs == list_runs(data_dir=tmp_path)
+
+
+def test_a_run_that_waits_at_a_breakpoint_is_told_as_paused_until_it_goes_on(tmp_path: Path) -> None:
+    """Somebody looks at another run, or at the list in a terminal, while a program waits for them."""
+    fcntl = pytest.importorskip("fcntl")
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, meta=run_json(run_id, status="running"), events=usual_events(run_id)[:2])
+    folder = tmp_path / "runs" / run_id
+    index = RunIndex(tmp_path)
+    seen: list[tuple[list[str], str | None, str | None]] = []
+
+    def look() -> None:
+        changed, _ = index.glance() if seen else index.refresh()
+        headline = index.headlines([run_id])[run_id]
+        seen.append((changed, index.states([run_id])[run_id], headline))
+
+    with (folder / "events.jsonl").open("ab") as writer:
+        fcntl.flock(writer, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        look()
+        (folder / "control").mkdir(mode=0o700)
+        (folder / "control" / "breaks.json").write_text("[]")  # so that the folder stays when the pause ends
+        post_pause(folder, {"pause_id": "a" * 32, "when": "before", "call": {"name": "refund"}})
+        look()
+        withdraw_pause(folder, "a" * 32)
+        look()
+
+    assert [state for _, state, _ in seen] == ["running", "paused", "running"]
+    assert all(changed == [run_id] for changed, _, _ in seen)
+    assert seen[1][2] == "Paused before refund, waiting for you"
 
 
 def test_runs_are_filtered_by_what_users_remember(tmp_path: Path) -> None:

@@ -25,10 +25,11 @@ const NEWEST = { by: "started", descending: true };
 const keys = (/** @type {any[]} */ items) => items.map((item) => item.key);
 
 test("a group is summed up by how its runs ended, those that still run left out", () => {
-  const runs = [run(1), run(2, { status: "error" }), run(3, { state: "problems" }), run(4, { status: "running" })];
+  const live = [run(4, { status: "running" }), run(5, { status: "running", state: "paused" })];
+  const runs = [run(1), run(2, { status: "error" }), run(3, { state: "problems" }), ...live];
   const [group] = groupsOf(runs, "name");
 
-  assert.deepEqual(group.counts, { ok: 1, error: 1, problem: 1, running: 1 });
+  assert.deepEqual(group.counts, { ok: 1, error: 1, problem: 1, running: 1, hold: 1 });
   assert.equal(group.passed, 1 / 3);
 });
 

@@ -72,6 +72,7 @@ test("a run says how it stands in a shape and a word, not in a colour alone", ()
   );
   assert.equal(standing(run("a", 1, { status: "error" })).glyph, "failed");
   assert.equal(standing(run("a", 1, { status: "running" })).word, "Running");
+  assert.equal(standing(run("a", 1, { status: "running", state: "paused" })).glyph, "paused");
 });
 
 test("a run's figures and sentence", () => {

@@ -256,7 +256,7 @@ def _only_answers(step: Step | None) -> bool:
 
 def _words(step: Step | None) -> str:
     """How an answer begins."""
-    return "" if step is None else f"“{one_line(step.said.text, _ROOM)}”"
+    return "" if step is None else f"“{one_line(step.said.text, _ROOM).removesuffix('.')}”"
 
 
 def does(step: Step | None) -> tuple[str | VerdictPart, ...]:

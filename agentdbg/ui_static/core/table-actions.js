@@ -83,18 +83,18 @@ export class TableActions {
     }
   }
 
-  /** @type {{runs: any[], total: number, advice: string | null}} */
-  #listed = { runs: [], total: 0, advice: null };
+  /** @type {{runs: any[], total: number, advice: string | null} | null} until the first answer nothing is known */
+  #listed = null;
 
   #show() {
     const view = this.#view;
-    if (!view) return;
+    if (!view || this.#listed === null) return;
     const { runs, total, advice } = this.#listed;
     const known = new Set(runs.map((run) => run.run_id));
     const more = this.#inside.runs.filter((run) => !known.has(run.run_id));
     const all = [...runs, ...more].sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
     Object.assign(view, { runs: more.length > 0 ? all : runs, total: total + more.length, advice });
-    Object.assign(view, { inside: this.#inside.at, looking: this.#inside.words });
+    Object.assign(view, { isLoaded: true, inside: this.#inside.at, looking: this.#inside.words });
     view.update();
   }
 

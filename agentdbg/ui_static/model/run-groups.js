@@ -82,7 +82,7 @@ export function groupsOf(runs, by) {
     /** @type {Record<string, number>} */
     const counts = {};
     for (const run of members) counts[standing(run).tone] = (counts[standing(run).tone] ?? 0) + 1;
-    const ended = members.length - (counts.running ?? 0);
+    const ended = members.length - (counts.running ?? 0) - (counts.hold ?? 0);
     return { key, label: key || "none", runs: members, counts, passed: ended > 0 ? (counts.ok ?? 0) / ended : null };
   });
 }

@@ -167,6 +167,7 @@ export function hasProblems(run) {
 /** How a run stands, in the words and signs of the page. @param {RunMeta} run */
 export function standing(run) {
   const reason = run.status_reason ?? "";
+  if (run.status === "running" && run.state === "paused") return { glyph: "paused", tone: "hold", word: "Paused" };
   if (run.status === "running") return { glyph: "running", tone: "running", word: "Running" };
   if (hasProblems(run)) return { glyph: "problem", tone: "problem", word: "Finished with problems" };
   if (run.status === "ok") return { glyph: "ok", tone: "ok", word: "Finished" };

@@ -43,7 +43,7 @@
  * @property {number | null} [loop_cost_usd]
  * @property {string | null} [status_reason]
  * @property {string | null} [headline]
- * @property {string | null} [state] "problems" when a run finished and something in it went wrong
+ * @property {string | null} [state] "problems" when a run finished and something in it went wrong, "paused" when it waits at a breakpoint
  * @property {Record<string, any>} [metadata]
  * @property {Record<string, any>} [replay] what it is a fork or a replay of
  *

@@ -62,6 +62,8 @@ export class HoldBar extends HTMLElement {
     placeholder: "tool:refund where args.amount>100",
   });
   #command = h("code", { class: "command" });
+  /** On a phone the breakpoints are one line, which opens. */
+  #few = h("button", { class: "few", type: "button", "aria-expanded": "false" });
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -73,6 +75,9 @@ export class HoldBar extends HTMLElement {
         this.#setBreaks([...this.#breaks, this.#place.value.trim()]);
     });
     document.addEventListener("keydown", (event) => this.#press(event));
+    this.#few.addEventListener("click", () =>
+      this.#few.setAttribute("aria-expanded", String(this.#few.getAttribute("aria-expanded") === "false")),
+    );
     this.append(
       h(
         "div",
@@ -87,6 +92,7 @@ export class HoldBar extends HTMLElement {
         h(
           "div",
           { class: "breaks" },
+          this.#few,
           h("div", { class: "labels" }, h("h3", null, "Breakpoints"), this.#command),
           this.#places,
           this.#place,
@@ -214,7 +220,7 @@ export class HoldBar extends HTMLElement {
     if (this.#actions.dataset.drawn === key) return;
     this.#actions.dataset.drawn = key;
     const button = (
-      /** @type {string} */ label,
+      /** @type {string | (Node | string)[]} */ label,
       /** @type {() => void} */ act,
       more = {},
       /** @type {string} */ kbd = "",
@@ -222,7 +228,7 @@ export class HoldBar extends HTMLElement {
       h(
         "button",
         { class: "button", type: "button", onclick: act, ...more },
-        h("span", null, label),
+        h("span", null, ...[label].flat()),
         kbd && h("kbd", null, kbd),
       );
     const canSkip = this.pause?.can.includes("skip");
@@ -237,8 +243,11 @@ export class HoldBar extends HTMLElement {
     this.#actions.replaceChildren(
       button(continueLabel(changes), () => this.#answer("continue"), { class: "button hold", disabled: isWrong }, "F8"),
       button("Step", () => this.#answer("step"), { disabled: isWrong }, "F10"),
-      button("Skip with value…", () => this.#setMode("skip"), { hidden: !canSkip }),
+      button(["Skip", h("span", { class: "roomy" }, " with value"), "…"], () => this.#setMode("skip"), {
+        hidden: !canSkip,
+      }),
       button("Raise…", () => this.#setMode("raise"), { hidden: !canSkip }),
+      button("⋯", () => this.#actions.toggleAttribute("data-more"), { class: "button more", "aria-label": "More" }),
       button(this.#asksAbort ? "Really abort?" : "Abort run", () => this.#abort(), { class: "button abort" }),
     );
   }
@@ -247,6 +256,7 @@ export class HoldBar extends HTMLElement {
     const key = this.#breaks.join("\n");
     if (this.#places.dataset.drawn === key) return;
     this.#places.dataset.drawn = key;
+    this.#few.textContent = `Breakpoints: ${this.#breaks.length === 0 ? "none" : this.#breaks.length}`;
     this.#places.replaceChildren(
       ...this.#breaks.map((place) =>
         h(

@@ -39,7 +39,7 @@ export class PageNotices extends HTMLElement {
         ),
       );
     }
-    if (this.refusal) yield notice([h("b", null, "This run cannot be shown: "), this.refusal]);
+    if (this.refusal) yield notice([h("b", null, "This run cannot be shown: "), this.refusal], undefined, "refusal");
     const { notes = [] } = this.summary ?? {};
     // Where a fork comes from, and that a replay was equal, is no warning; `run-family` says it.
     for (const note of notes.filter((one) => !/^Fork of |^Replay of \w+: equal\.$/.test(one)))
@@ -47,9 +47,9 @@ export class PageNotices extends HTMLElement {
   }
 }
 
-/** @param {(Node | string)[]} words @param {HTMLElement} [action] */
-function notice(words, action) {
-  return h("p", { class: "notice" }, h("span", null, ...words), action ?? null);
+/** @param {(Node | string)[]} words @param {HTMLElement} [action] @param {string} [kind] */
+function notice(words, action, kind = "") {
+  return h("p", { class: `notice ${kind}` }, h("span", null, ...words), action ?? null);
 }
 
 /** @param {string} text */

@@ -25,6 +25,11 @@ const KEEP_MS = 250;
 const MOST_SCORES = 3;
 /** So many keys of the metadata are columns unless the reader chooses others. */
 const FIRST_KEYS = 2;
+/** And only those that so large a share of the runs have. */
+const WORTH_A_COLUMN = 0.2;
+/** What the columns that are always there take, with their gaps and the space at both ends. */
+const NARROW = 900;
+const LEAST_WIDTH = 34 + 28 + 190 + 260 + 92 + 66 + 72 + 124 + 7 * 8 + 2 * 20 + 10;
 const BARS = 20;
 const GROUPS = [
   ["name", "Group by name"],
@@ -50,6 +55,8 @@ export class RunsTable extends HTMLElement {
   advice = null;
   /** Events that hold the words, of runs found by their content. @type {Record<string, number>} */
   inside = {};
+  /** Whether the server has said what there is. */
+  isLoaded = false;
   /** How far the search inside runs is. */
   looking = "";
   /** @type {Set<string>} */
@@ -66,6 +73,7 @@ export class RunsTable extends HTMLElement {
   #at = -1;
   #top = 0;
   #viewport = 0;
+  #laidOut = 0;
   #typing = 0;
   /** @type {string[]} */
   #scores = [];
@@ -172,7 +180,8 @@ export class RunsTable extends HTMLElement {
     new ResizeObserver(() => {
       this.#viewport = this.#scroller.clientHeight;
       if (this.#viewport > 0) this.#scroller.scrollTop = this.#top; // what was hidden has lost its place
-      this.#draw();
+      if (this.clientWidth > 0 && this.clientWidth !== this.#laidOut) this.update();
+      else this.#draw();
     }).observe(this.#scroller);
     addEventListener("beforeunload", () => {
       if (this.#keeping) this.#keepNow();
@@ -224,7 +233,7 @@ export class RunsTable extends HTMLElement {
     const count = this.query
       ? `${formatCount(this.total)} of ${formatCount(this.all)} runs`
       : `${formatCount(this.total)} runs`;
-    this.#count.textContent = this.looking ? `${count}, ${this.looking}` : count;
+    this.#count.textContent = !this.isLoaded ? "" : this.looking ? `${count}, ${this.looking}` : count;
     this.#items = tableItems(this.runs, this.#by, this.#sort, this.#closed, this.#whole);
     this.#heights = new RowHeights(
       this.#items.length,
@@ -235,30 +244,50 @@ export class RunsTable extends HTMLElement {
     this.#grid.setAttribute("aria-rowcount", String(this.#items.length + 1));
     const known = new Set(this.runs.map((run) => run.run_id));
     for (const id of this.chosen) if (!known.has(id)) this.chosen.delete(id);
-    this.#nothing.hidden = this.runs.length > 0 || this.looking !== "";
+    this.#nothing.hidden = !this.isLoaded || this.runs.length > 0 || this.looking !== "";
     this.#nothing.replaceChildren(
-      this.advice ?? "No run matches. ",
+      this.query ? (this.advice ?? "No run matches.") : "No runs yet.",
       " ",
-      h(
-        "button",
-        { class: "link", type: "button", onclick: () => emit(this, "find-table", { q: "" }) },
-        "Clear the search",
-      ),
+      this.query &&
+        h(
+          "button",
+          { class: "link", type: "button", onclick: () => emit(this, "find-table", { q: "" }) },
+          "Clear the search",
+        ),
     );
-    this.style.setProperty("--table-columns", this.#template());
+    this.#layOut();
     this.#drawHeads();
     this.#drawBar();
     this.#draw(true);
   }
 
-  #template() {
-    // As wide as what stands in it, within bounds, so that the outcome has the rest.
+  /** Make the columns as wide as what stands in them, so that the outcome has the rest; some go where room is short. */
+  #layOut() {
     const width = (/** @type {string[]} */ texts) =>
-      `${Math.min(120, 24 + 8 * Math.max(4, ...texts.map((text) => text.length)))}px`;
-    const scores = this.#scores.map((name) => width([name])).join(" ");
+      Math.min(120, 24 + 8 * Math.max(4, ...texts.map((text) => text.length)));
     const some = this.runs.slice(0, 200);
-    const keys = this.#keys.map((key) => width([key, ...some.map((run) => metadataText(run, key) ?? "")])).join(" ");
-    return `34px 28px minmax(190px, 1.4fr) minmax(180px, 3fr) ${keys} ${scores} 92px 66px 72px 124px`;
+    const keys = this.#keys.map((key) => width([key, ...some.map((run) => metadataText(run, key) ?? "")]));
+    const scores = this.#scores.map((name) => width([name]));
+    const gap = 8;
+    const needed = () => [...keys, ...scores].reduce((sum, one) => sum + one + gap, LEAST_WIDTH);
+    this.#laidOut = this.clientWidth;
+    if (this.#laidOut < NARROW) {
+      // Name, outcome, one score and the time are what fits.
+      this.#keys = [];
+      this.#scores = this.#scores.slice(0, 1);
+      this.style.setProperty("--score-column", this.#scores.length > 0 ? `${scores[0]}px` : "");
+      return;
+    }
+    while (keys.length + scores.length > 0 && needed() > this.#laidOut) {
+      const isKey = keys.length >= scores.length;
+      (isKey ? keys : scores).pop();
+      (isKey ? this.#keys : this.#scores).pop();
+    }
+    const more = [...keys, ...scores].map((one) => `${one}px`).join(" ");
+    this.style.setProperty(
+      "--table-columns",
+      `34px 28px minmax(190px, 1.4fr) minmax(180px, 3fr) ${more} 92px 66px 72px 124px`,
+    );
   }
 
   /** The columns of the metadata: what the reader chose, or the keys that most runs have; and the menu to choose from. */
@@ -267,7 +296,9 @@ export class RunsTable extends HTMLElement {
     const kept = stored("columns") ?? "";
     const chosen = kept === "" ? null : new Set(/** @type {string[]} */ (kept.split("\n").slice(1)));
     const first = ["version", ...known.filter((key) => key !== "version")].filter((key) => known.includes(key));
-    this.#keys = chosen ? known.filter((key) => chosen.has(key)) : first.slice(0, FIRST_KEYS);
+    this.#keys = chosen
+      ? known.filter((key) => chosen.has(key))
+      : first.slice(0, FIRST_KEYS).filter((key) => this.#isCommon(key));
     this.#columnsButton.hidden = known.length === 0;
     if (this.#columns.matches(":popover-open")) return;
     const boxes = known.map((key) => {
@@ -281,6 +312,12 @@ export class RunsTable extends HTMLElement {
       return h("label", null, box, visibleText(key));
     });
     this.#columns.replaceChildren(...boxes);
+  }
+
+  /** @param {string} key */
+  #isCommon(key) {
+    const having = this.runs.filter((run) => metadataText(run, key) !== null).length;
+    return having >= this.runs.length * WORTH_A_COLUMN;
   }
 
   /** What the query asks of metadata and figures, each a button that takes it away. */
@@ -347,7 +384,7 @@ export class RunsTable extends HTMLElement {
       head("run", ""),
       head("outcome", ""),
       ...this.#keys.map((key) => head(`metadata ${key}`, "")),
-      ...this.#scores.map((name) => head(name, "figure")),
+      ...this.#scores.map((name) => head(name, "figure score")),
       head("time", "figure"),
       head("tokens", "figure"),
       head("cost", "figure"),
@@ -514,7 +551,7 @@ export class RunsTable extends HTMLElement {
       ),
       cell("outcome", ...passBar(counts, passed)),
       ...this.#keys.map(() => cell("")),
-      ...this.#scores.map((name) => cell("figure digits", mean(name))),
+      ...this.#scores.map((name) => cell("figure digits score", mean(name))),
       cell("figure digits", durationBars(runs)),
       cell("figure digits", formatTokens(sum((run) => run.total_tokens) || null)),
       cell("figure digits", costLine(costs)),
@@ -703,6 +740,7 @@ function passBar(counts, passed) {
     ["problem", "with problems"],
     ["error", "failed"],
     ["running", "live"],
+    ["hold", "paused"],
   ].flatMap(([tone, word]) => (counts[tone] ? [`${formatCount(counts[tone])} ${word}`] : []));
   const bar = h("span", { class: "pass-bar", "aria-hidden": "true" });
   for (const tone of ["ok", "problem", "error"]) {

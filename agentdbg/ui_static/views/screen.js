@@ -269,13 +269,13 @@ export class Screen {
     const { tone, word } = isProblem(data.summary)
       ? { tone: /** @type {const} */ ("problem"), word: "Finished with problems" }
       : standing(data.run);
-    const sign = { ok: "✓", error: "✕", running: "●", problem: "!" }[tone];
+    const sign = { ok: "✓", error: "✕", running: "●", hold: "●", problem: "!" }[tone];
     const isPaused = data.pause !== null;
     this.app.toggleAttribute("data-paused", isPaused);
     if (table === null)
       document.title = isPaused ? `Paused: ${nameOf(data.run)}` : `${sign} ${nameOf(data.run)} · AgentDbg`;
     const icon = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]"));
-    const href = `/static/icons/${isPaused ? "paused" : tone}.svg`;
+    const href = `/static/icons/${isPaused || tone === "hold" ? "paused" : tone}.svg`;
     if (embeddedRun === null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
     this.verdict.setAttribute("aria-label", isPaused ? "Paused" : word);
   }
