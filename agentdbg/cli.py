@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.commands import command_module
+from agentdbg.commands.help_page import Help
 from agentdbg.commands.options import HELP_OPTIONS, parameters_of, read_arguments
 from agentdbg.commands.streams import exit_code_of, let_go_of_stdout, print_any_text
 from agentdbg.exceptions import UsageError
@@ -20,8 +21,6 @@ from agentdbg.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from agentdbg.commands.help_text import Help
 
 __all__ = ["COMMANDS", "GROUPS", "main", "root_help"]
 
@@ -83,6 +82,7 @@ def main() -> None:
     if sys.argv[1:2] and sys.argv[1] in READS_ITS_OWN_LINE:
         # The program that is run gets its words, its streams and its exceptions as if we were not there.
         command_module(sys.argv[1]).main(sys.argv[2:])
+        sys.argv[2:] = ["--help"]  # which is all that this comes back for
     print_any_text()
     sys.exit(_run(sys.argv[1:]))
 
@@ -104,9 +104,7 @@ def _run(words: Sequence[str]) -> int:
 
 def _run_command(words: Sequence[str]) -> None:
     if "_AGENTDBG_COMPLETE" in os.environ:
-        from agentdbg.commands.completion import answer_shell  # noqa: PLC0415 -- only shells ask for it
-
-        answer_shell(COMMANDS, root_help())
+        command_module("completion").answer_shell(COMMANDS, root_help())
     elif not words:
         command_module("home").command()
     elif words[0].startswith("-"):
@@ -121,9 +119,8 @@ def _run_command(words: Sequence[str]) -> None:
         if values is not None:
             function(**values)
         else:
-            from agentdbg.commands.help_text import help_of, print_help  # noqa: PLC0415 -- only for who asks for it
-
-            print_help(help_of(words[0]))
+            help_text = command_module("help_text")
+            help_text.print_help(help_text.help_of(words[0]))
 
 
 def _run_option(words: Sequence[str]) -> None:
@@ -131,23 +128,20 @@ def _run_option(words: Sequence[str]) -> None:
     option, _, value = words[0].partition("=")
     shell = value or next(iter(words[1:]), None)
     if option in HELP_OPTIONS:
-        from agentdbg.commands.help_text import print_help  # noqa: PLC0415 -- as above
-
-        print_help(root_help())
+        command_module("help_text").print_help(root_help())
     elif option == "--version":
         sys.stdout.write(f"agentdbg {__version__}\n")
     elif option in ("--install-completion", "--show-completion"):
-        from agentdbg.commands.completion import install, script  # noqa: PLC0415 -- as above
-
-        sys.stdout.write(script(shell) if option == "--show-completion" else install(shell) + "\n")
+        completion = command_module("completion")
+        sys.stdout.write(
+            completion.script(shell) if option == "--show-completion" else completion.install(shell) + "\n"
+        )
     else:
         raise UsageError(f"`agentdbg` has no option {option}; `agentdbg --help` has examples")
 
 
 def root_help() -> Help:
     """The help of `agentdbg` alone: every command under its heading."""
-    from agentdbg.commands.help_text import Help  # noqa: PLC0415 -- as above
-
     widest = max(map(len, COMMANDS))
     return Help(
         usage=["agentdbg [OPTIONS] COMMAND [ARGUMENTS]..."],

@@ -23,5 +23,5 @@ _OTHER_NAMES = {
 
 
 def command_module(name: str) -> Any:
-    """The module of the command that people call `name`."""
+    """The module of the command that people call `name`, or another of these modules that not every call needs."""
     return importlib.import_module(f"{__name__}.{_OTHER_NAMES.get(name, name)}")

@@ -21,7 +21,7 @@ from agentdbg.exceptions import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentdbg.commands.help_text import Help
+    from agentdbg.commands.help_page import Help
 
 __all__ = ["ASKED", "answer_shell", "install", "script"]
 

@@ -8,15 +8,16 @@ command line. The program runs in this process, as under `agentdbg run`, and its
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
+from agentdbg.commands import command_module
 from agentdbg.commands.replay_words import PAUSING, About, read_words
 from agentdbg.exceptions import AgentDbgError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.commands.help_text import Help
+    from agentdbg.commands.help_page import Help
 
 __all__ = ["EXAMPLES", "command", "main", "own_help"]
 
@@ -67,13 +68,12 @@ def own_help() -> Help:
     return _ABOUT.as_help()
 
 
-def main(words: Sequence[str]) -> NoReturn:
-    """Fork what these words name, and exit."""
+def main(words: Sequence[str]) -> None:
+    """Fork what these words name, and exit. Returns only where its help is asked for."""
     try:
         read = read_words(list(words), _ABOUT)
-        from agentdbg.commands.fork_program import fork_program  # noqa: PLC0415 -- after the words made sense
-
-        fork_program(read)
+        if read is not None:
+            command_module("fork_program").fork_program(read)
     except AgentDbgError as error:
         sys.stderr.write(f"agentdbg: {error}\n")
         sys.exit(error.exit_code)

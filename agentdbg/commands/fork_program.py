@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agentdbg.autorun.launcher import execute, prepare, without_own_frames
 from agentdbg.autorun.process import begin, note_program
 from agentdbg.commands.fork_trials import run_trials
-from agentdbg.commands.replay_program import arm_breaks, chosen_mocks, go_to, is_ours, was_whole_program
-from agentdbg.commands.replay_words import recorded_program
+from agentdbg.commands.replay_program import (
+    arm_breaks,
+    chosen_mocks,
+    go_to,
+    is_ours,
+    recorded_program,
+    was_whole_program,
+)
 from agentdbg.config import load_config
 from agentdbg.control.edits import Edit, edited_answer, edited_input, parse_edit
 from agentdbg.control.forking import ForkPlan, check_edits

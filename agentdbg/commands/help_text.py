@@ -5,36 +5,16 @@ What `--help` prints: one layout for all commands, those included that read thei
 from __future__ import annotations
 
 import inspect
-import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
 
 from agentdbg.commands import command_module
+from agentdbg.commands.help_page import Help
 from agentdbg.commands.options import Argument, Option, Parameter, parameters_of
-from agentdbg.commands.streams import let_go_of_stdout, print_any_text
 from agentdbg.commands.terminal import Terminal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = ["Help", "help_of", "print_help", "print_help_and_exit"]
+__all__ = ["help_of", "print_help"]
 
 _WIDEST = 100
 _INDENTED = 6
-
-
-@dataclass(frozen=True)
-class Help:
-    """The help of one command."""
-
-    usage: Sequence[str]
-    about: str
-    """Paragraphs, with an empty line between them."""
-    sections: Mapping[str, Sequence[tuple[str, str]]]
-    """Headings and their rows; under "Options" each begins with the option's names, as in `-n, --limit N`."""
-    examples: str = ""
-    names_runs: bool = False
-    """Whether what has no option's name is a run."""
 
 
 def help_of(name: str) -> Help:
@@ -87,14 +67,3 @@ def print_help(shown: Help) -> None:
         out.line("Examples:")
         for line in shown.examples.strip().splitlines():
             out.line(line, indent=2, cut=False)
-
-
-def print_help_and_exit(shown: Help) -> NoReturn:
-    """Print the help of a command that is not run by `agentdbg.cli`, and end the process."""
-    print_any_text()
-    try:
-        print_help(shown)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        let_go_of_stdout()
-    sys.exit(0)

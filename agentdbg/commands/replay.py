@@ -8,15 +8,16 @@ command line. The program runs in this process, as under `agentdbg run`.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
+from agentdbg.commands import command_module
 from agentdbg.commands.replay_words import EXAMPLES, REPLAY, read_words
 from agentdbg.exceptions import AgentDbgError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.commands.help_text import Help
+    from agentdbg.commands.help_page import Help
 
 __all__ = ["EXAMPLES", "command", "main", "own_help"]
 
@@ -31,19 +32,17 @@ def own_help() -> Help:
     return REPLAY.as_help()
 
 
-def main(words: Sequence[str]) -> NoReturn:
-    """Replay what these words name, and exit."""
+def main(words: Sequence[str]) -> None:
+    """Replay what these words name, and exit. Returns only where its help is asked for."""
     try:
         read = read_words(list(words))
+        if read is None:
+            return
         if "--learn" in read.options:
-            from agentdbg.commands.replay_learning import learn_rules  # noqa: PLC0415 -- as below
-
-            learn_rules(read)
+            command_module("replay_learning").learn_rules(read)
         if "--write" in read.options:
             raise UsageError("--write goes with --learn RUN")
-        from agentdbg.commands.replay_program import replay_program  # noqa: PLC0415 -- after the words made sense
-
-        replay_program(read)
+        command_module("replay_program").replay_program(read)
     except AgentDbgError as error:
         sys.stderr.write(f"agentdbg: {error}\n")
         sys.exit(error.exit_code)

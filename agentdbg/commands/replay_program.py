@@ -10,14 +10,17 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentdbg.autorun.launcher import execute, prepare
+from agentdbg.autorun.launcher import Program, execute, prepare
+from agentdbg.autorun.process import begin, note_program
 from agentdbg.commands.replay_back import go_back, going_back_to, mute_until_arrival
 from agentdbg.commands.replay_ending import Ending
-from agentdbg.commands.replay_words import recorded_program
 from agentdbg.config import load_config
+from agentdbg.control.arming import arm
 from agentdbg.control.effects_guard import parse_allow
+from agentdbg.control.forking import MockedPlan
+from agentdbg.control.mocks import Mocks, parse_fault, parse_mock
 from agentdbg.control.recorded_calls import call_recorded, until_event
-from agentdbg.control.recorded_runs import CannotReplay, open_recorded
+from agentdbg.control.recorded_runs import CannotReplay, open_recorded, recorded_words
 from agentdbg.control.replay_file import read_replay_file
 from agentdbg.control.replaying import Replay, ReplayOptions
 from agentdbg.control.volatile_inputs import parse_ignore
@@ -28,11 +31,10 @@ if TYPE_CHECKING:
 
     from agentdbg.commands.replay_words import Words
     from agentdbg.control.breakpoints import Breakpoints
-    from agentdbg.control.mocks import Mocks
     from agentdbg.control.plan import Plan
     from agentdbg.control.recorded_runs import Opened
 
-__all__ = ["arm_breaks", "chosen_mocks", "go_to", "is_ours", "replay_program", "was_whole_program"]
+__all__ = ["arm_breaks", "chosen_mocks", "go_to", "is_ours", "recorded_program", "replay_program", "was_whole_program"]
 
 
 def replay_program(words: Words) -> NoReturn:
@@ -73,13 +75,25 @@ def replay_program(words: Words) -> NoReturn:
     ending.is_call = program is None
     replay.start()
     if program is not None and was_whole_program(opened):
-        from agentdbg.autorun.process import begin, note_program  # noqa: PLC0415
-
         note_program(program.target if program.is_module else None, opened.head.get("seed"))
         ending.process_run = begin(program.shown_name, is_quiet=True)
     if program is not None:
         execute(program, ending.note_end)
     ending.call(lambda: call_recorded(opened, call or None))
+
+
+def recorded_program(opened: Opened) -> Program:
+    """The program that a tape of our own names. Raises CannotReplay."""
+    if not opened.is_own:
+        raise CannotReplay(
+            f"{opened.place} was not recorded in this data folder, so what it names is not run;"
+            f" name the program yourself: agentdbg replay {opened.place} -- agent.py"
+        )
+    argv = recorded_words(opened.head, opened.place)
+    module = opened.head.get("module")
+    if isinstance(module, str) and module:
+        return Program(module, argv[1:], is_module=True)
+    return Program(argv[0], argv[1:], is_module=False)
 
 
 def is_ours(opened: Opened) -> bool:
@@ -108,15 +122,11 @@ def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:
 
 
 def _mocked_plan(given: dict[str, Any]) -> Plan:
-    from agentdbg.control.forking import MockedPlan  # noqa: PLC0415 -- only for who mocks, as below
-
     return MockedPlan(chosen_mocks(given))
 
 
 def chosen_mocks(given: dict[str, Any]) -> Mocks | None:
     """What `--mock` and `--fault` ask for. Raises UsageError."""
-    from agentdbg.control.mocks import Mocks, parse_fault, parse_mock  # noqa: PLC0415
-
     mocks = [*map(parse_mock, given.get("--mock", ())), *map(parse_fault, given.get("--fault", ()))]
     if not mocks:
         return None
@@ -128,8 +138,6 @@ def chosen_mocks(given: dict[str, Any]) -> Mocks | None:
 def arm_breaks(given: dict[str, Any], from_call: int = 0) -> Breakpoints | None:
     """Pause where `--break` says. Raises UsageError."""
     if "--break" in given:
-        from agentdbg.control.arming import arm  # noqa: PLC0415 -- only for who asks to pause
-
         try:
             seconds = float(given.get("--wait", 0))
         except ValueError:

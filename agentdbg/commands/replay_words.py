@@ -1,21 +1,16 @@
-"""
-The command line of `agentdbg replay`, and which program it means.
-"""
+"""The command line of `agentdbg replay`, and of what is like it."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agentdbg.autorun.launcher import Program
+from agentdbg.commands.help_page import Help
 from agentdbg.exceptions import UsageError
 
-if TYPE_CHECKING:
-    from agentdbg.commands.help_text import Help
-    from agentdbg.control.recorded_runs import Opened
-
-__all__ = ["EXAMPLES", "PAUSING", "REPLAY", "About", "Words", "read_words", "recorded_program"]
+__all__ = ["EXAMPLES", "PAUSING", "REPLAY", "About", "Words", "read_words"]
 
 EXAMPLES = """
 agentdbg replay 3f2a                            # the same program, nothing live
@@ -83,8 +78,6 @@ class About(NamedTuple):
     examples: str
 
     def as_help(self) -> Help:
-        from agentdbg.commands.help_text import Help  # noqa: PLC0415 -- only for who asks for it
-
         rows = [(f"{name} {takes}".rstrip(), text) for name, (takes, text) in self.options.items()]
         return Help(
             usage=[f"agentdbg {self.command} [OPTIONS] RUN|FILE [-- PROGRAM [ARGUMENTS]...]"],
@@ -112,8 +105,8 @@ class Words(NamedTuple):
     """Which word names the run, from 0."""
 
 
-def read_words(words: list[str], about: About | None = None) -> Words:
-    """Read the command line of `replay`, or of the command that `about` describes. Raises UsageError."""
+def read_words(words: list[str], about: About | None = None) -> Words | None:
+    """Read the command line of `replay`, or of the command that `about` describes; None: its help is asked for."""
     about = about or REPLAY
     count, run, run_at = len(words), None, 0
     options: dict[str, Any] = {}
@@ -121,13 +114,11 @@ def read_words(words: list[str], about: About | None = None) -> Words:
     while words:
         word = words.pop(0)
         if word in ("-h", "--help"):
-            from agentdbg.commands.help_text import print_help_and_exit  # noqa: PLC0415 -- as above
-
-            print_help_and_exit(about.as_help())
-        elif word == "--":
+            return None
+        if word == "--":
             program = _program(words)
             break
-        elif word.startswith("-") and word != "-":
+        if word.startswith("-") and word != "-":
             _read_option(word, words, options, about)
         elif run is None:
             run, run_at = word, count - len(words) - 1
@@ -174,19 +165,3 @@ def _program(words: list[str]) -> Program:
     if not words:
         raise UsageError("there is no program behind `--`; give a script, or -m and a module")
     return Program(words[0], words[1:], is_module=False)
-
-
-def recorded_program(opened: Opened) -> Program:
-    """The program that a tape of our own names. Raises CannotReplay."""
-    from agentdbg.control.recorded_runs import CannotReplay, recorded_words  # noqa: PLC0415
-
-    if not opened.is_own:
-        raise CannotReplay(
-            f"{opened.place} was not recorded in this data folder, so what it names is not run;"
-            f" name the program yourself: agentdbg replay {opened.place} -- agent.py"
-        )
-    argv = recorded_words(opened.head, opened.place)
-    module = opened.head.get("module")
-    if isinstance(module, str) and module:
-        return Program(module, argv[1:], is_module=True)
-    return Program(argv[0], argv[1:], is_module=False)

@@ -11,9 +11,10 @@ import atexit
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from agentdbg.autorun.launcher import Program, execute, prepare
+from agentdbg.commands.help_page import Help
 from agentdbg.config import SETTINGS
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.deciders import add_decider
@@ -21,9 +22,7 @@ from agentdbg.recorder.deciders import add_decider
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.commands.help_text import Help
     from agentdbg.config import Setting
-    from agentdbg.control.mocks import Mock
 
 __all__ = ["EXAMPLES", "command", "main", "own_help"]
 
@@ -52,8 +51,6 @@ def command() -> None:
 
 def own_help() -> Help:
     """What `agentdbg run --help` shows, and what shells complete."""
-    from agentdbg.commands.help_text import Help  # noqa: PLC0415 -- the program does without
-
     rows = [("--name TEXT", "What to call the run.")]
     for setting in _limits():
         flag = setting.key == "stop_on_loop"
@@ -83,10 +80,13 @@ def _limits() -> list[Setting]:
     return [setting for setting in SETTINGS if setting.guardrail]
 
 
-def main(words: Sequence[str]) -> NoReturn:
-    """Run the program these words name, recorded, and end as it ends."""
+def main(words: Sequence[str]) -> None:
+    """Run the program these words name, recorded, and end as it ends. Returns only where its help is asked for."""
     try:
-        program, options = _read(list(words))
+        read = _read(list(words))
+        if read is None:
+            return
+        program, options = read
         if not program.is_module and not os.path.exists(program.target):
             raise UsageError(f"there is no file {program.target!r} here to run; `agentdbg run -m` runs a module")
         _arm(options)
@@ -112,9 +112,9 @@ def main(words: Sequence[str]) -> NoReturn:
 
 def _arm(options: _Options) -> None:
     if options.mocks:
-        from agentdbg.control.mocks import Mocks  # noqa: PLC0415 -- only for who asks for it
+        from agentdbg.control.mocks import Mocks, parse_fault, parse_mock  # noqa: PLC0415 -- only for who asks for it
 
-        mocks = Mocks(options.mocks)
+        mocks = Mocks((parse_mock if option == "--mock" else parse_fault)(text) for option, text in options.mocks)
         atexit.register(mocks.tell_unused)
         add_decider(mocks)
     if options.places:
@@ -139,24 +139,23 @@ class _Options:
     wait_seconds: float = 0.0
     then: str = "continue"
     whole_world: bool = False
-    mocks: list[Mock] = field(default_factory=list)
+    mocks: list[tuple[str, str]] = field(default_factory=list)
+    """Each with its option, unread."""
 
 
-def _read(words: list[str]) -> tuple[Program, _Options]:
-    """The program, and what is asked for around it."""
+def _read(words: list[str]) -> tuple[Program, _Options] | None:
+    """The program, and what is asked for around it; None: the help is asked for."""
     limits = {_option(setting): setting for setting in _limits()}
     options = _Options()
     while words:
         word = words.pop(0)
         if word in ("-h", "--help"):
-            from agentdbg.commands.help_text import print_help_and_exit  # noqa: PLC0415 -- the program does without
-
-            print_help_and_exit(own_help())
-        elif word == "--":
+            return None
+        if word == "--":
             return _script(words), options
-        elif word == "-m":
+        if word == "-m":
             return Program(_next(words, word, "a module"), words, is_module=True), options
-        elif not word.startswith("-") or word == "-":
+        if not word.startswith("-") or word == "-":
             return _script([word, *words]), options
         _take_option(word, words, limits, options)
     return _script([]), options
@@ -181,10 +180,7 @@ def _take_option(word: str, words: list[str], limits: dict[str, Setting], option
         case "--break":
             options.places.append(given("a place, for example tool:refund"))
         case "--mock" | "--fault":
-            from agentdbg.control.mocks import parse_fault, parse_mock  # noqa: PLC0415 -- as above
-
-            read = parse_mock if option == "--mock" else parse_fault
-            options.mocks.append(read(given("NAME=…")))
+            options.mocks.append((option, given("NAME=…")))
         case "--wait":
             options.wait_seconds = _number(option, given("a number of seconds"))
         case "--then":
