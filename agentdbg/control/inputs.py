@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
+from agentdbg.control.chance import Chance
 from agentdbg.events import REDACTED
 from agentdbg.tape.codec import encode_value
 from agentdbg.tape.value_store import ValueStore, input_hash
@@ -33,6 +34,7 @@ class LiveInputs:
         self._store = ValueStore(redactor)
         self._secrets: dict[int, Any] = {}
         """By the number that a secret has on the tape: the live one."""
+        self.chance = Chance()
 
     def name(self, name: Any) -> str:
         """A call's name as the tape has it."""
@@ -62,7 +64,8 @@ class LiveInputs:
                 self._secrets.update({n: secrets[m] for n, m in zip(numbers, live, strict=True) if m < len(secrets)})
 
     def filled(self, plain: Any) -> Any:
-        """A recorded value with the live secrets in it, as far as they are known."""
+        """A recorded value with the live secrets in it, as far as they are known, and with what was drawn anew."""
+        plain = self.chance.filled(plain)
         if not self._secrets or REDACTED not in encoding.encode(plain).decode():
             return plain
         return self._filled(plain)

@@ -105,6 +105,8 @@ class Replay:
             limit_live_calls_only(True)
             self._undo.append(lambda: limit_live_calls_only(False))
         self._set_temporary_folder()
+        self.session.inputs.chance.temporary = self.temporary
+        self._undo.append(self.session.inputs.chance.watch())
         self._set_keys()
         if not self.options.keep_sleep:
             self._undo.append(skip_sleep())
@@ -144,7 +146,9 @@ class Replay:
         started = self.opened.head.get("started")
         if self.options.clock == "recorded" and isinstance(started, (int, float)):
             clock = RecordedClock(started)
-            self._note(clock.set_back())
+            problem = clock.set_back()
+            self._note(problem)
+            self.session.inputs.chance.has_recorded_clock = problem is None
             self.session.on_served.append(clock.jump)
             self._undo.append(clock.stop)
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
+_LOOK_AGAIN_S = 0.05
+
 
 class Session(Decider):
     """Answers the calls of a program from its recorded runs."""
@@ -365,6 +367,7 @@ class Session(Decider):
         if known is not None and known.answer is not None and not known.is_late:
             if "cancelled" in known.call.tape_call.out:
                 await _until_cancelled()
+            await _after_timeouts(known.call)
             await known.run.gate.wait_async(known.call.turn)
             self._hand_over(known, call)
         return None
@@ -426,6 +429,33 @@ class Session(Decider):
     def is_equal(self) -> bool:
         """Whether the program did what it had done."""
         return all(found.is_harmless for found in self.divergences)
+
+
+async def _after_timeouts(recorded: RecordedCall) -> None:
+    """Let timeouts strike first that are set now, and struck while the call went on."""
+    lasted_s = (recorded.ended_ms - recorded.began_ms) / 1000
+    import asyncio  # noqa: PLC0415 -- loaded: this is a coroutine
+
+    loop = asyncio.get_running_loop()
+    due = loop.time() + lasted_s
+    # A loop that is not Python's own (uvloop) does not show what it will do.
+    set_now = [timer for timer in list(getattr(loop, "_scheduled", ())) if timer.when() <= due and _is_timeout(timer)]
+    for timer in sorted(set_now):
+        while not timer.cancelled() and loop.time() <= timer.when():
+            later = loop.create_future()
+            loop.call_later(min(_LOOK_AGAIN_S, timer.when() - loop.time()), _settle, later)
+            await later
+
+
+def _settle(future: Any) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _is_timeout(timer: Any) -> bool:
+    """Whether somebody waits no longer than until then: not a pause, nor a piece of work for later."""
+    name = getattr(timer._callback, "__qualname__", "")  # noqa: SLF001 -- None once it was cancelled
+    return "timeout" in name or name == "_release_waiter"
 
 
 async def _until_cancelled() -> None:

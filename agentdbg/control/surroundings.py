@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import hashlib
 import importlib
 import os
 import re
 import sys
 import time
 import weakref
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import events
 from agentdbg.extra_packages import install_hint
 from agentdbg.faults import pass_on
 from agentdbg.import_hook import when_imported
+from agentdbg.recorder import lanes
 from agentdbg.tape.tape_writer import KEY_NAME, MOST_KEYS
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ class RecordedClock:
         self._started = started
         self._traveller: Any = None
         self._now: Any = None
+        self._undo: list[Callable[[], None]] = []
 
     def set_back(self) -> str | None:
         """Set the clock; gives what to say when that is not possible."""
@@ -63,6 +67,8 @@ class RecordedClock:
         moment = dt.datetime.fromtimestamp(self._started, tz=dt.timezone.utc)
         self._traveller = time_machine.travel(moment, tick=True)
         self._now = self._traveller.start()
+        for name, default in (("ctime", time.time), ("asctime", time.localtime)):
+            self._undo.append(_replace_default(name, default))
         return None
 
     def jump(self, run: RecordedRun, call: RecordedCall) -> None:
@@ -77,10 +83,24 @@ class RecordedClock:
 
     def stop(self) -> None:
         """Show the present again."""
+        while self._undo:
+            self._undo.pop()()
         if self._traveller is not None:
             self._traveller.stop()
             self._traveller = self._now = None
             events.clock_ns = time.time_ns
+
+
+def _replace_default(name: str, default: Callable[[], Any]) -> Callable[[], None]:
+    """Let a function of `time` that is given no moment ask Python for the present one; gives what undoes it."""
+    original = getattr(time, name)
+
+    @functools.wraps(original)
+    def with_default(moment: Any = None, /) -> Any:
+        return original(default() if moment is None else moment)
+
+    setattr(time, name, with_default)
+    return lambda: setattr(time, name, original)
 
 
 def _time_machine() -> Any:
@@ -107,9 +127,65 @@ def seed_random(seed: Any) -> str | None:
 
 
 def begin_random(seed: int) -> None:
-    """Seed `random` and numpy's global generator, as soon as the program has loaded them. Its own seed wins."""
+    """
+    Seed `random` and numpy's global generator, as soon as the program has loaded them. Its own seed wins.
+
+    Generators that it makes without a seed begin with one that follows from this one, from who makes them, and from how
+    many that has made.
+    """
+    _seeds.begin(seed)
     when_imported(["random"], lambda _: sys.modules["random"].seed(seed))
+    when_imported(["random"], lambda _: _seed_generators(sys.modules["random"]))
     when_imported(["numpy.random"], lambda _: sys.modules["numpy.random"].seed(seed % 2**32))
+    when_imported(["numpy.random"], lambda _: _seed_numpy(sys.modules["numpy.random"]))
+
+
+class _Seeds:
+    """The seeds of generators that are made without one."""
+
+    def __init__(self) -> None:
+        self._first: int | None = None
+        self._process = 0
+        self._made: Counter[str] = Counter()
+
+    def begin(self, seed: int | None) -> None:
+        self._first, self._process = seed, os.getpid()
+        self._made.clear()
+
+    def next(self) -> int | None:
+        """The next one; None where chance decides, also in a child of this process, that it may not do the same."""
+        if self._first is None or self._process != os.getpid():
+            return None
+        lane = lanes.here()
+        place = "" if lane is None else lane.name
+        self._made[place] += 1
+        digest = hashlib.sha256(f"{self._first} {place} {self._made[place]}".encode()).digest()
+        return int.from_bytes(digest[:8], "big")
+
+
+_seeds = _Seeds()
+
+
+@functools.cache
+def _seed_generators(module: Any) -> None:
+    original = module.Random.seed
+
+    @functools.wraps(original)
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
+        original(self, _seeds.next() if a is None else a, version)
+
+    module.Random.seed = seed
+
+
+@functools.cache
+def _seed_numpy(module: Any) -> None:
+    original = module.default_rng
+
+    @functools.wraps(original)
+    def default_rng(seed: Any = None) -> Any:
+        return original(_seeds.next() if seed is None else seed)
+
+    module.default_rng = default_rng
 
 
 def missing_keys(named: Any, calls: Iterable[str]) -> list[str]:
@@ -165,6 +241,7 @@ def forget_seed(recorded: Any) -> Callable[[], None]:
     def forget() -> None:
         if not seeded:
             begin_random(int.from_bytes(os.urandom(8), "big"))
+        _seeds.begin(None)
 
     when_imported(["random"], watch)
     return forget

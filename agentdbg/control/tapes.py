@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.chance import Moment
 from agentdbg.control.recorded import RecordedCall, Recording, counted_calls
 from agentdbg.tape.decoder import CannotRebuild, decode_value
 from agentdbg.tape.tape_reader import MISSING
@@ -56,6 +57,13 @@ class RecordedRun:
     def seconds(self) -> float:
         """How long it took."""
         return float(self.meta.get("duration_ms") or 0) / 1000
+
+    def moment_of(self, call: RecordedCall) -> Moment | None:
+        """When a call was made; None when the tape does not say when it began."""
+        started = self.tape.head.get("started")
+        if not isinstance(started, (int, float)):
+            return None
+        return Moment(started, started + call.began_ms / 1000, self.recording.computed_ms(call) / 1000)
 
     def input_of(self, call: RecordedCall) -> Any:
         """The input as plain JSON, redacted."""

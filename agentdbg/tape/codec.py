@@ -311,6 +311,11 @@ def loaded_class(path: str) -> Any:
     return found
 
 
+_HELD = {
+    "fractions:Fraction": ("_numerator", "_denominator"),
+    "subprocess:CompletedProcess": ("args", "returncode", "stdout", "stderr"),
+}
+"""Classes of Python's own that only hold values, and in what."""
 OF_MODELS = {
     "v": "__dict__",
     "set": "__pydantic_fields_set__",
@@ -332,7 +337,8 @@ def fields_of(kind: type) -> tuple[str, list[str]] | None:
     attributes = static_attribute(kind, "__attrs_attrs__")
     if isinstance(attributes, tuple):
         return "attrs", [attribute.name for attribute in attributes]
-    return None
+    known = _HELD.get(_path_of(kind))
+    return None if known is None else ("held", list(known))
 
 
 def _hidden_fields(kind: type) -> set[str]:
@@ -404,6 +410,7 @@ _SIMPLE: dict[type, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     decimal.Decimal: ("decimal", lambda value: {"v": str(value)}),
     uuid.UUID: ("uuid", lambda value: {"v": str(value)}),
     type(...): ("ellipsis", lambda _: {}),
+    slice: ("slice", lambda value: {"v": ValueEncoder().encode([value.start, value.stop, value.step])}),
 }
 _OF_PAIRS: dict[type, str] = {collections.OrderedDict: "ordered", collections.Counter: "counter"}
 _COLLECTIONS = frozenset(

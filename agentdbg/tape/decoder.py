@@ -242,6 +242,8 @@ _NESTED: dict[str, Callable[[dict[str, Any], int], Any]] = {
     "numpy": _numpy_back,
     "ndarray": _numpy_back,
     "dataclass": _fields_back,
+    "held": _fields_back,
+    "slice": lambda plain, depth: slice(*decode_value(plain["v"], depth)),
     "attrs": _fields_back,
     "model": _model_back,
     "named": _named_back,
