@@ -99,7 +99,8 @@ def _answer(prompt: Prompt, breaks: _Breaks, folder: Path, told: dict[str, Any])
     if answered.is_edited:
         command["value"] = answered.value
     if answered.error is not None:
-        command["error"] = {"type": type(answered.error).__name__, "message": str(answered.error)}
+        error = answered.error  # the text of a KeyError is what it was made with, in quotes
+        command["error"] = {"type": type(error).__name__, "message": str(error.args[0] if error.args else "")}
     if not answer_pause(folder, pause.pause_id, command):
         Terminal().line("Somebody else was first.")
 

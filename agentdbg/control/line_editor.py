@@ -7,7 +7,11 @@ looks between key strokes. It speaks on standard error; standard output belongs 
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
+import re
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -26,6 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["CalledOff", "LineEditor"]
 
 _LOOK_SECONDS = 0.02
+_LEAST_ROOM = 10
+_STROKE = re.compile(
+    rb"\x1b[\[O][ -?]*(?:[@-~]|(?=[^ -~]))|\x1b[^\[O\x00-\x1f]|\x1b(?=[\x00-\x1f])"
+    rb"|[\x00-\x1a\x1c-\x1f\x7f]|[\x20-\x7e]+"
+    rb"|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
+    rb"|[\xc0-\xf7][\x80-\xbf]*(?=[^\x80-\xbf])|[\x80-\xbf\xf8-\xff]"
+)
+"""One key: a sequence of Escape, a control character, or text; a letter of several bytes only as a whole."""
 _KEYS = {
     b"\x1b[A": "up",
     b"\x1b[B": "down",
@@ -65,6 +77,8 @@ class LineEditor:
         self._history: list[str] = []
         self._text = ""
         self._at = 0
+        self._typed = b""
+        """What has come and was not looked at yet: the lines behind the first one of a pasted text."""
 
     def read(self, prompt: str, is_called_off: Callable[[], bool]) -> str:
         """One line; Ctrl-D on an empty one gives an empty one. Raises CalledOff or KeyboardInterrupt."""
@@ -74,41 +88,56 @@ class LineEditor:
             return sys.stdin.readline().rstrip("\r\n")
         self._text, self._at = "", 0
         descriptor = sys.stdin.fileno()
-        before = termios.tcgetattr(descriptor)
+        give_back = functools.partial(termios.tcsetattr, descriptor, termios.TCSADRAIN, termios.tcgetattr(descriptor))
+        atexit.register(give_back)  # where another thread ends the process
         try:
             tty.setcbreak(descriptor, termios.TCSADRAIN)
             line = self._edited(descriptor, prompt, is_called_off)
+        except BaseException:
+            self._typed = b""
+            raise
         finally:
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+            give_back()
+            atexit.unregister(give_back)
         if line.strip() and self._history[-1:] != [line]:
             self._history.append(line)
         return line
 
     def _edited(self, descriptor: int, prompt: str, is_called_off: Callable[[], bool]) -> str:
         recalled = len(self._history)
-        self._draw(prompt)
         while True:
-            if not select.select([descriptor], [], [], _LOOK_SECONDS)[0]:
-                if is_called_off():
+            key = self._next_key()
+            if key is None:
+                self._draw(prompt)
+                while not select.select([descriptor], [], [], _LOOK_SECONDS)[0]:
+                    if is_called_off():
+                        sys.stderr.write("\n")
+                        raise CalledOff
+                came = os.read(descriptor, 4096)
+                if not came or (came == b"\x04" and not self._text):
                     sys.stderr.write("\n")
-                    raise CalledOff
+                    return ""
+                self._typed += came
                 continue
-            typed = os.read(descriptor, 4096)
-            if typed in (b"", b"\x04") and not self._text:
+            name = _KEYS.get(key, "")
+            if name == "enter":
+                self._draw(prompt)
                 sys.stderr.write("\n")
-                return ""
-            for key in _split(typed):
-                name = _KEYS.get(key, "")
-                if name == "enter":
-                    sys.stderr.write("\n")
-                    return self._text
-                if name in ("up", "down"):
-                    recalled = min(max(recalled + (-1 if name == "up" else 1), 0), len(self._history))
-                    self._text = self._history[recalled] if recalled < len(self._history) else ""
-                    self._at = len(self._text)
-                else:
-                    self._press(name, key)
-            self._draw(prompt)
+                return self._text
+            if name in ("up", "down"):
+                recalled = min(max(recalled + (-1 if name == "up" else 1), 0), len(self._history))
+                self._text = self._history[recalled] if recalled < len(self._history) else ""
+                self._at = len(self._text)
+            else:
+                self._press(name, key)
+
+    def _next_key(self) -> bytes | None:
+        """The next key stroke of what has come; None where it is not all here yet."""
+        found = _STROKE.match(self._typed)
+        if found is None:
+            return None
+        self._typed = self._typed[found.end() :]
+        return found[0]
 
     def _press(self, name: str, key: bytes) -> None:
         text, at = self._text, self._at
@@ -135,7 +164,7 @@ class LineEditor:
                 self._text, self._at = kept + text[at:], len(kept)
             case "complete":
                 self._completed()
-            case _:
+            case _ if not key.startswith(b"\x1b"):  # what other keys send means nothing here
                 new = "".join(one for one in key.decode("utf-8", "ignore") if one.isprintable())
                 self._text, self._at = text[:at] + new + text[at:], at + len(new)
 
@@ -148,8 +177,12 @@ class LineEditor:
             self._text, self._at = common + self._text[self._at :], len(common)
 
     def _draw(self, prompt: str) -> None:
-        back = len(self._text) - self._at
-        sys.stderr.write(f"\r\x1b[K{prompt}{self._text}" + (f"\x1b[{back}D" if back else ""))
+        """Show the line, or as much of it around the cursor as the terminal is wide."""
+        room = max(shutil.get_terminal_size().columns - len(prompt) - 1, _LEAST_ROOM)
+        start = max(self._at - room, 0)
+        shown = self._text[start : start + room]
+        back = len(shown) - (self._at - start)
+        sys.stderr.write(f"\r\x1b[K{prompt}{shown}" + (f"\x1b[{back}D" if back else ""))
         sys.stderr.flush()
 
 
@@ -157,19 +190,3 @@ def _common_beginning(texts: Sequence[str]) -> str:
     first, last = min(texts), max(texts)
     length = next((at for at, one in enumerate(first) if last[at : at + 1] != one), len(first))
     return first[:length]
-
-
-def _split(typed: bytes) -> list[bytes]:
-    """Key strokes that came together; a pasted text stays one piece between its line ends."""
-    keys: list[bytes] = []
-    rest = typed
-    while rest:
-        known = next((key for key in sorted(_KEYS, key=len, reverse=True) if rest.startswith(key)), None)
-        if known is None:
-            end = 1
-            while end < len(rest) and not any(rest.startswith(key, end) for key in _KEYS):
-                end += 1
-            known = rest[:end]
-        keys.append(known)
-        rest = rest[len(known) :]
-    return keys

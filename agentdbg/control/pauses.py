@@ -18,29 +18,53 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.control.value_paths import kept_where_unchanged
+from agentdbg.control.kept_values import kept_where_unchanged
 from agentdbg.events import utc_timestamp
 from agentdbg.faults import contain, pass_on
-from agentdbg.storage.control_files import new_pause_id, post_pause, take_command, withdraw_pause
+from agentdbg.owner import describe_owner
+from agentdbg.recorder.source_lines import is_user_file
+from agentdbg.storage.control_files import new_pause_id, post_pause, reject_command, take_command, withdraw_pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+    from types import FrameType
 
-__all__ = ["ACTIONS", "Answered", "Pause", "Waiting", "error_named", "is_terminal"]
+__all__ = ["ACTIONS", "Answered", "Pause", "Waiting", "error_named", "is_terminal", "mistake_in", "root_of"]
 
 ACTIONS = ("continue", "step", "into", "out", "skip", "raise", "mock", "abort")
 _LOOK_SECONDS = 0.02
+_GIVES_UP_SECONDS = 0.2
 _UNCHANGED: Any = object()
 
 
 def is_terminal() -> bool:
-    """Whether a person can be asked here: standard input and standard error are a terminal."""
+    """Whether a person can be asked here: standard input and standard error are a terminal, and it is ours now."""
     try:
-        return bool(sys.stdin.isatty() and sys.stderr.isatty())
+        return bool(sys.stdin.isatty() and sys.stderr.isatty()) and _is_in_front(sys.stdin.fileno())
     except (AttributeError, ValueError, OSError) as error:  # the program may have replaced or closed them
         pass_on(error, of_user_code=True)
         return False
+
+
+def _is_in_front(terminal: int) -> bool:
+    """Whether the terminal listens to this process: one started with `&` is stopped as soon as it asks anything."""
+    try:
+        return not hasattr(os, "tcgetpgrp") or os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError as error:  # a terminal without jobs
+        pass_on(error)
+        return True
+
+
+def _user_frames() -> list[FrameType]:
+    """Where this is in the program's own code, the nearest first; a paused task is on no stack any more."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 -- the way to the callers' frames
+    frames: list[FrameType] = []
+    while frame is not None:
+        if is_user_file(frame.f_code.co_filename):
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
 
 
 @dataclass
@@ -85,6 +109,8 @@ class Pause:
     shows: dict[str, Any] = field(default_factory=dict)
     breaks: list[str] = field(default_factory=list)
     """Where the program pauses, as it stands."""
+    frames: list[FrameType] = field(default_factory=list)
+    """Where the program waits, in its own code, the nearest first; only while it waits, and only in its process."""
     pause_id: str = field(default_factory=new_pause_id)
     since: str = field(default_factory=utc_timestamp)
 
@@ -103,35 +129,55 @@ class Pause:
             "value": self.shown,
             "shows": self.shows,
             "breaks": self.breaks,
-            "can": [*(["edit"] if self.can_edit else []), *(["skip", "raise", "mock"] if self.can_skip else [])],
+            "can": self.can,
             "until": until,
-            "pid": os.getpid(),
+            "owner": describe_owner(),
         }
+
+    @property
+    def can(self) -> list[str]:
+        """What an answer may do besides going on."""
+        return [*(["edit"] if self.can_edit else []), *(["skip", "raise", "mock"] if self.can_skip else [])]
 
     def understood(self, command: dict[str, Any]) -> Answered | None:
         """What a command says; None where it makes no sense here, so that the program goes on waiting."""
-        do = command.get("do")
-        if do not in ACTIONS:
+        if mistake_in(command, self.can):
             return None
+        do = command["do"]
         answered = Answered(do, by=str(command.get("by") or "page")[:40])
         if isinstance(command.get("breaks"), list):
             answered.breaks = [one for one in command["breaks"] if isinstance(one, str)][:100]
         if do == "raise":
-            error = command.get("error")
-            if not self.can_skip or not isinstance(error, dict):
-                return None
+            error = command["error"]
             answered.error = error_named(str(error.get("type") or "RuntimeError"), str(error.get("message") or ""))
         elif do in ("skip", "mock"):
-            if not self.can_skip or "value" not in command:
-                return None
             answered.value = command["value"]
         elif "value" in command and do != "abort":
-            if not self.can_edit:
-                return None
             value = kept_where_unchanged(self.original, self.shown, command["value"])
             if value is not self.original:
                 answered.value = value
         return answered
+
+
+def mistake_in(command: dict[str, Any], can: Sequence[str]) -> str:
+    """Why a command makes no sense to a pause that `can` do this; empty where it does."""
+    do = command.get("do")
+    if do not in ACTIONS:
+        return f"do is {do!r:.40}; it can be {', '.join(ACTIONS)}"
+    if do in ("skip", "raise", "mock") and do not in can:
+        return "this call can only be looked at: whoever makes it lets nobody answer in its place"
+    if do in ("skip", "mock") and "value" not in command:
+        return f"{do} needs a value"
+    if do == "raise" and not isinstance(command.get("error"), dict):
+        return 'raise needs an error: {"type": "TimeoutError", "message": "…"}'
+    if do not in ("skip", "mock", "raise", "abort") and "value" in command and "edit" not in can:
+        return "this call can only be looked at: nothing in it can be changed"
+    return ""
+
+
+def root_of(when: str, kind: str) -> str:
+    """The name under which paths lead into what a pause shows."""
+    return "result" if when == "after" else "args" if kind == "tool" else "prompt"
 
 
 def error_named(name: str, message: str) -> Exception:
@@ -164,6 +210,7 @@ class Waiting:
         self._then = then
         self._answer: Answered | None = None
         self._asking: threading.Thread | None = None
+        self._is_over = False
 
     def here(self) -> Answered:
         """Wait in this thread."""
@@ -204,14 +251,24 @@ class Waiting:
             post_pause(self._folder, self._pause.as_json(ends_at))
         except (OSError, ValueError) as fault:
             contain(fault, "say that the program is paused")
+        self._pause.frames = _user_frames()
         try:
             yield until
         finally:
+            self._pause.frames = []
+            self._is_over = True
             withdraw_pause(self._folder, self._pause.pause_id)
+            if self._asking is not None:  # who asks sees it at its next look, and gives the terminal back
+                self._asking.join(_GIVES_UP_SECONDS)
 
     def _elsewhere(self) -> Answered | None:
         """What somebody else has answered by now."""
         if self._answer is not None:
             return self._answer
+        if self._is_over:
+            return Answered()  # a task that waited was cancelled: its call is not made, whatever is said
         command = take_command(self._folder, self._pause.pause_id)
-        return None if command is None else self._pause.understood(command)
+        answered = None if command is None else self._pause.understood(command)
+        if command is not None and answered is None:
+            reject_command(self._folder, self._pause.pause_id)
+        return answered

@@ -16,16 +16,19 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentdbg.control.kept_values import kept_where_unchanged
 from agentdbg.control.line_editor import CalledOff, LineEditor
-from agentdbg.control.pauses import Answered, Pause, error_named
-from agentdbg.control.value_paths import MISSING, kept_where_unchanged, parse_path, path_text, value_at, with_value
+from agentdbg.control.pauses import Answered, Pause, error_named, root_of
+from agentdbg.control.value_paths import MISSING, parse_path, path_text, value_at, with_value
 from agentdbg.control.where import parse_breakpoint
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import pass_on
+from agentdbg.recorder.source_lines import function_source
 from agentdbg.safe_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from agentdbg.control.where import Breakpoint
 
@@ -59,6 +62,7 @@ _SHORT = {
 }
 _ENDS = {"continue": "continue", "next": "step", "into": "into", "out": "out", "abort": "abort"}
 _MOST_SHOWN = 60
+_MOST_FRAMES = 20
 
 
 class HasPlaces(Protocol):
@@ -93,7 +97,8 @@ class Prompt:
             while asked.answer is None:
                 asked.obey(self._editor.read("(agentdbg) ", is_called_off))
         except CalledOff:
-            _say(f"Answered elsewhere ({found[0].by}): {found[0].do}.")
+            is_gone = found[0].by == "nobody"
+            _say("This waits no longer." if is_gone else f"Answered elsewhere ({found[0].by}): {found[0].do}.")
             return found[0]
         asked.answer.by = "terminal"
         return asked.answer
@@ -114,7 +119,7 @@ class _Asked:
         self._pause = pause
         self._breaks = breaks
         self._last = last
-        self._root = "result" if pause.when == "after" else "args" if pause.kind == "tool" else "prompt"
+        self._root = root_of(pause.when, pause.kind)
         self._value = pause.shown
         self.answer: Answered | None = None
 
@@ -218,8 +223,9 @@ class _Asked:
         self._do_break("")
 
     def _do_where(self, _: str) -> None:
-        for number, line in enumerate(_callers(), 1):
-            _say(f"  {number}  {line}")
+        for number, frame in enumerate(self._frames(), 1):
+            code = frame.f_code
+            _say(f"  {number}  {function_source(code.co_filename)}:{frame.f_lineno} in {code.co_name}")
 
     def _do_state(self, _: str) -> None:
         self._say_moment("state", "no state was recorded yet; agentdbg.record_state(…) in the program does that")
@@ -247,12 +253,15 @@ class _Asked:
         self._breaks.go_back(target)
 
     def _do_pdb(self, _: str) -> None:
-        frame = _user_frame()
-        if frame is None:
-            raise UsageError("none of the program's own code is below this call in this thread")
-        debugger = pdb.Pdb(stdout=sys.stderr)
+        frames = self._frames()
+        debugger = _Debugger(frames)
         debugger.reset()
-        debugger.interaction(frame, None)
+        debugger.interaction(frames[0], None)
+
+    def _frames(self) -> list[FrameType]:
+        if not self._pause.frames:
+            raise UsageError("the program's own code cannot be seen from here; at its own terminal it can")
+        return self._pause.frames[:_MOST_FRAMES]
 
     def _need_skipping(self) -> None:
         if not self._pause.can_skip:
@@ -318,7 +327,7 @@ def _short(value: Any) -> str:
 
 
 def _paths(pause: Pause) -> list[str]:
-    root = "result" if pause.when == "after" else "args" if pause.kind == "tool" else "prompt"
+    root = root_of(pause.when, pause.kind)
     found: list[str] = []
 
     def walk(value: Any, steps: tuple[str | int, ...]) -> None:
@@ -332,29 +341,14 @@ def _paths(pause: Pause) -> list[str]:
     return found
 
 
-def _callers() -> list[str]:
-    lines: list[str] = []
-    frame = _user_frame()
-    while frame is not None:
-        code = frame.f_code
-        if code.co_filename == _LAUNCHER:
-            break  # below it are the interpreter's and our own first frames
-        if not _is_ours(code.co_filename):
-            lines.append(f"{os.path.relpath(code.co_filename)}:{frame.f_lineno} in {code.co_name}")
-        frame = frame.f_back
-    return lines[:20] or ["no frame of the program's own code is in this thread"]
+class _Debugger(pdb.Pdb):
+    """Python's own, for frames of which some may belong to tasks that wait and are on no stack."""
 
+    def __init__(self, frames: list[FrameType]) -> None:
+        super().__init__(stdout=sys.stderr)
+        self._frames = frames
 
-def _user_frame() -> Any:
-    frame: Any = sys._getframe()  # noqa: SLF001 -- the way to the caller's frame
-    while frame is not None and _is_ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-def _is_ours(filename: str) -> bool:
-    return filename.startswith((_PACKAGE, "<frozen")) or "site-packages" in filename
-
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_LAUNCHER = os.path.join(_PACKAGE, "autorun", "launcher.py")
+    def get_stack(self, f: FrameType | None, t: Any) -> tuple[list[tuple[FrameType, int]], int]:  # noqa: ARG002
+        """The frames with their lines, the outermost first, and which of them is looked at."""
+        stack = [(frame, frame.f_lineno) for frame in reversed(self._frames)]
+        return stack, len(stack) - 1

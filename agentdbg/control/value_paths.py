@@ -16,7 +16,7 @@ from agentdbg.exceptions import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MISSING", "kept_where_unchanged", "parse_path", "path_text", "value_at", "with_value"]
+__all__ = ["MISSING", "parse_path", "path_text", "value_at", "with_value"]
 
 MISSING: Any = object()
 """What a path leads to where there is nothing."""
@@ -115,30 +115,3 @@ def _appended(value: Any, new: Any) -> Any:
 def _names(value: dict[Any, Any]) -> str:
     names = [str(name) for name in value]
     return ", ".join(names[:8]) + (" …" if len(names) > 8 else "") or "none"
-
-
-def kept_where_unchanged(original: Any, shown: Any, edited: Any) -> Any:
-    """
-    What an edit of `shown`, which stands for `original`, makes of the original.
-
-    What is shown is JSON without secrets. Whatever comes back unchanged keeps its original value: an object that JSON
-    can only describe, a secret that was shown as a marker.
-    """
-    if json.dumps(edited, sort_keys=True) == json.dumps(shown, sort_keys=True):  # == takes 1 for true
-        return original
-    if isinstance(original, dict) and isinstance(shown, dict) and isinstance(edited, dict):
-        known = {str(key): key for key in original}
-        return {
-            known.get(key, key): kept_where_unchanged(original.get(known.get(key, key), value), shown.get(key), value)
-            if key in shown
-            else value
-            for key, value in edited.items()
-        }
-    if isinstance(original, (list, tuple)) and isinstance(shown, list) and isinstance(edited, list):
-        paired = len(original) == len(shown)
-        items = [
-            kept_where_unchanged(original[at], shown[at], value) if paired and at < len(shown) else value
-            for at, value in enumerate(edited)
-        ]
-        return type(original)(items) if type(original) in (list, tuple) else items
-    return edited

@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.again_words import again_words
+from agentdbg.control.pauses import mistake_in, root_of
+from agentdbg.control.value_paths import parse_path, with_value
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.tool import RUN, Parameter, Tool
 from agentdbg.storage.control_files import answer_pause, paused_in
@@ -92,11 +94,18 @@ def control_tools(control: Control) -> list[Tool]:
         pause_id: str,
         do: str,
         value: str,
+        set: Sequence[str],  # noqa: A002 -- as above
         error: str,
         **_: Any,
     ) -> dict[str, Any]:
         command = _command(do, value, error)
-        if not answer_pause(run_dir(reader.data_dir, reader.run_id(run)), pause_id, command):
+        folder = run_dir(reader.data_dir, reader.run_id(run))
+        waiting = next((one for one in paused_in(folder) if one["pause_id"] == pause_id), None)
+        if waiting is not None and set:
+            command["value"] = _changed(waiting, set)
+        if waiting is not None and (mistake := mistake_in(command, waiting.get("can") or ())):
+            raise UsageError(mistake)
+        if not answer_pause(folder, pause_id, command):
             raise UsageError("this pause was answered elsewhere, or no longer waits; `paused` says what does")
         return {"answered": pause_id, "do": do}
 
@@ -160,6 +169,7 @@ def _described(
                 Parameter("pause_id", "string", "As `paused` gives it."),
                 Parameter("do", "string", "What to do.", "continue", choices=_DO),
                 Parameter("value", "string", "JSON: new arguments or result, or what to answer with for skip.", ""),
+                replace(strings, description="Or what to change of it, as PATH=VALUE: args.amount=40, result.ok=true."),
                 Parameter("error", "string", "For raise: TimeoutError: the reason.", ""),
             ),
             answer,
@@ -187,6 +197,21 @@ def _command(do: str, value: str, error: str) -> dict[str, Any]:
         kind, _, message = error.partition(":")
         command["error"] = {"type": kind.strip() or "RuntimeError", "message": message.strip()}
     return command
+
+
+def _changed(pause: dict[str, Any], changes: Sequence[str]) -> Any:
+    """What a pause shows, with other values at some paths; they are JSON, else text."""
+    root = root_of(str(pause.get("when")), str((pause.get("call") or {}).get("kind")))
+    shown = {root: pause.get("value")}
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals:
+            raise UsageError(f"{change[:60]!r} is no change; one looks like {root}.amount=40")
+        value: Any = text
+        with contextlib.suppress(ValueError):
+            value = json.loads(text)
+        shown = with_value(shown, parse_path(path.strip()), value)
+    return shown[root]
 
 
 def _run_words(control: Control, args: Sequence[str]) -> list[str]:

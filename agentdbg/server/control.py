@@ -21,6 +21,7 @@ from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.first_change import first_change
 from agentdbg.analysis.families import family_of, parent_of, relation, served_and_live
 from agentdbg.control.again_words import again_words
+from agentdbg.control.pauses import mistake_in
 from agentdbg.control.recorded_runs import recorded_words
 from agentdbg.control.where import parse_breakpoint
 from agentdbg.encoding import decode_json
@@ -109,6 +110,9 @@ async def answer(request: Request, run_id: str) -> Response:
     pause_id, do = command.pop("pause_id", None), command.get("do")
     if not isinstance(pause_id, str) or not isinstance(do, str):
         raise UsageError('the body has to be {"pause_id": "…", "do": "continue", …}')
+    waiting = next((one for one in await run_in_threadpool(paused_in, folder) if one["pause_id"] == pause_id), None)
+    if waiting is not None and (mistake := mistake_in(command, waiting.get("can") or ())):
+        raise UsageError(mistake)
     if await run_in_threadpool(answer_pause, folder, pause_id, {**command, "by": "page"}):
         return json_response({"pause_id": pause_id, "do": do})
     return error_response(409, "answered_elsewhere", "this pause was answered elsewhere, or no longer waits")

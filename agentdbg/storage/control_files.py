@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agentdbg.faults import pass_on
+from agentdbg.owner import is_owner_alive
 from agentdbg.storage.layout import make_private_folder, remove_quietly, replace_file
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "post_pause",
     "read_breaks",
     "read_private_json",
+    "reject_command",
     "take_command",
     "withdraw_pause",
     "write_breaks",
@@ -81,6 +83,13 @@ def take_command(run_folder: str | Path, pause_id: str) -> dict[str, Any] | None
     return command if isinstance(command, dict) else None
 
 
+def reject_command(run_folder: str | Path, pause_id: str) -> None:
+    """What this pause was told makes no sense; it waits on, and somebody else may answer."""
+    folder = control_dir(run_folder)
+    for name in (f"command-{pause_id}.json", f".answered-{pause_id}"):  # in this order: the next may be quick
+        remove_quietly(os.path.join(folder, name))
+
+
 def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
     """The program goes on: nothing waits any more."""
     folder = control_dir(run_folder)
@@ -96,7 +105,7 @@ def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
 
 
 def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
-    """What waits in this run, the longest first; nothing that is damaged or not ours."""
+    """What waits in this run, the longest first; nothing that is damaged, not ours, or of a process that is gone."""
     found, folder = [], control_dir(run_folder)
     try:
         names = os.listdir(folder)
@@ -111,7 +120,8 @@ def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
         except (OSError, ValueError) as error:
             pass_on(error)
             continue
-        if isinstance(pause, dict) and name == f"paused-{pause.get('pause_id')}.json":
+        is_named_so = isinstance(pause, dict) and name == f"paused-{pause.get('pause_id')}.json"
+        if is_named_so and is_owner_alive(pause.get("owner")) is not False:
             found.append(pause)
     return sorted(found, key=lambda pause: str(pause.get("since", "")))
 
@@ -127,7 +137,8 @@ def pause_headline(pause: dict[str, Any]) -> str:
 def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any]) -> bool:
     """Tell a paused program what to do; False when it no longer waits, or somebody else was first."""
     folder = Path(control_dir(run_folder))
-    if folder.is_symlink() or not _PAUSE_ID.fullmatch(pause_id) or not (folder / f"paused-{pause_id}.json").is_file():
+    waiting = () if folder.is_symlink() else [pause["pause_id"] for pause in paused_in(run_folder)]
+    if pause_id not in waiting or not _PAUSE_ID.fullmatch(pause_id):
         return False
     body = json.dumps(command, allow_nan=False).encode()
     if len(body) > MOST_COMMAND_BYTES:

@@ -20,6 +20,7 @@ import agentdbg
 from agentdbg.around import deciding
 from agentdbg.control.arming import disarm
 from agentdbg.control.breakpoints import Breakpoints
+from agentdbg.owner import describe_owner
 from agentdbg.recorder.deciders import AnnouncedCall
 from agentdbg.storage.control_files import (
     answer_pause,
@@ -489,6 +490,41 @@ def test_sync_code_on_a_loops_thread_pauses_and_goes_on() -> None:
 
     with paused_run(["tool:refund"], lambda pause: {"do": "continue", "value": {**pause["value"], "amount": 40}}):
         assert asyncio.run(main())["amount"] == 40
+
+
+def test_after_an_answer_without_sense_somebody_else_may_answer() -> None:
+    """Whoever answers with nonsense has not answered; the others are not locked out for it."""
+    told: list[bool] = []
+
+    def answer(pause: dict[str, Any]) -> dict[str, Any]:
+        for senseless in ({"do": "fly"}, {"do": "skip"}, {"do": "raise", "error": "x"}):
+            told.append(answer_pause(run_path[0], pause["pause_id"], senseless))
+            place = Path(control_dir(run_path[0]), f"command-{pause['pause_id']}.json")
+            ends_at = time.monotonic() + 10
+            while place.exists() and time.monotonic() < ends_at:
+                time.sleep(0.005)
+        time.sleep(0.05)
+        return {"do": "skip", "value": {"sense": True}}
+
+    run_path: list[Path] = []
+    with paused_run(["tool:refund"], answer) as (run, _):
+        run_path.append(run.path)
+        assert refund("A-17", 4000) == {"sense": True}
+
+    assert told == [True, True, True]
+
+
+def test_the_pause_of_a_process_that_is_gone_is_none(tmp_path: Path) -> None:
+    """Killed while it waited, it leaves its file behind; an answer to it would be heard by nobody."""
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as gone:
+        pass
+    gone_id, here_id = "a" * 32, "b" * 32
+    post_pause(tmp_path, {"pause_id": gone_id, "owner": {**describe_owner(), "pid": gone.pid}})
+    post_pause(tmp_path, {"pause_id": here_id, "owner": describe_owner()})
+
+    assert [pause["pause_id"] for pause in paused_in(tmp_path)] == [here_id]
+    assert not answer_pause(tmp_path, gone_id, {"do": "continue"})
+    assert answer_pause(tmp_path, here_id, {"do": "continue"})
 
 
 def test_a_pause_that_is_over_takes_no_answer(recorded: Recorded) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 pty = pytest.importorskip("pty")
+termios = pytest.importorskip("termios")
 
 PROGRAM = """
 import agentdbg, sys
@@ -47,6 +48,7 @@ class Session:
     """A program at a terminal: what it printed, and the lines typed whenever it asks."""
 
     def __init__(self, folder: Path, data_dir: Path, *options: str, env: dict[str, str] | None = None) -> None:
+        folder.mkdir(exist_ok=True)
         (folder / "agent.py").write_text(PROGRAM)
         self._words = [sys.executable, "-m", "agentdbg", "run", *options, "agent.py"]
         if options[:1] == ("replay",):
@@ -55,6 +57,7 @@ class Session:
         self._folder = folder
 
     def type(self, *lines: str) -> tuple[str, int]:
+        """Type each line when it is asked for; `self.echoes` says afterwards whether the terminal still shows keys."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self._folder)
@@ -73,8 +76,9 @@ class Session:
             elif waiting and printed[answered:].rstrip().endswith((b"(agentdbg)", b"(Pdb)")):
                 answered = len(printed)
                 os.write(terminal, waiting.pop(0).encode())
-        os.close(terminal)
         _, status = os.waitpid(child, 0)
+        self.echoes = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+        os.close(terminal)
         return printed.decode("utf-8", "replace").replace("\r", ""), os.waitstatus_to_exitcode(status)
 
 
@@ -209,6 +213,74 @@ def test_quit_and_ctrl_c_end_the_program(session: Session, tmp_path: Path, data_
     assert code in {1, 130, -2}
 
 
+ASYNC = """
+import agentdbg, asyncio
+
+@agentdbg.tool
+async def refund(order, amount):
+    print("refunding", order, amount, flush=True)
+    return {"ok": True}
+
+async def caller(order):
+    reason = f"asked for {order}"
+    return await refund(order, 4000)
+
+async def work():
+    for order in ("A-17", "B-18"):
+        try:
+            await asyncio.wait_for(caller(order), 3)
+        except asyncio.TimeoutError:
+            print("timed out", flush=True)
+
+asyncio.run(work())
+"""
+
+
+def test_a_task_is_seen_from_within_and_a_pause_that_is_over_leaves_the_terminal(
+    tmp_path: Path, data_dir: Path
+) -> None:
+    """A paused task is on no stack; when it is cancelled meanwhile, the next one gets the prompt."""
+    session = Session(tmp_path, data_dir, "--break", "tool:refund")
+    (tmp_path / "agent.py").write_text(ASYNC)
+
+    printed, code = session.type("w\r", "pdb\r", "p reason\r", "up\r", "q\r", "c\r")
+
+    assert "  1  agent.py:11 in caller" in printed
+    assert "asyncio/" not in printed
+    assert "'asked for A-17'" in printed
+    assert printed.count("⏸") == 2
+    assert code == 0
+
+    printed, code = session.type("w\r", "p not typed to its end")
+    assert printed.count("timed out") == 2
+    assert printed.count("This waits no longer.") == 2
+    assert code == 0
+
+
+def test_ctrl_c_at_a_task_gives_the_terminal_back(tmp_path: Path, data_dir: Path) -> None:
+    """A shell in which one does not see what one types is what a debugger must not leave behind."""
+    session = Session(tmp_path, data_dir, "--break", "tool:refund")
+    (tmp_path / "agent.py").write_text(ASYNC)
+
+    printed, code = session.type("\x03")
+
+    assert "refunding" not in printed
+    assert code in {1, 130, -2}
+    assert session.echoes
+
+
+def test_a_job_in_the_background_asks_nothing(tmp_path: Path, data_dir: Path) -> None:
+    """The shell would stop it as soon as it touches the terminal, and it would hang until somebody sees that."""
+    session = Session(tmp_path, data_dir, "--break", "tool:refund")
+    words = " ".join(f"'{word}'" for word in session._words)
+    session._words = ["/bin/bash", "-c", f"set -m; {words} & wait"]
+
+    printed, _ = session.type()
+
+    assert "nobody can answer" in printed
+    assert "refunding A-17 4000" in printed
+
+
 def test_the_programs_stdout_is_its_own(tmp_path: Path, data_dir: Path) -> None:
     """A program whose output is piped elsewhere gets nothing of ours into it."""
     Session(tmp_path, data_dir)
@@ -238,6 +310,23 @@ def test_another_terminal_answers_and_the_first_is_told(tmp_path: Path, data_dir
     assert "The run has ended." in attached
     assert "refunding A-17 40\n" in printed
     assert code == 0
+
+
+def test_what_attach_raises_is_what_was_typed(tmp_path: Path, data_dir: Path) -> None:
+    """A KeyError says its text in quotes, which must not be quoted once more on the way."""
+    program = Session(tmp_path, data_dir, "--break", "tool:refund where args.amount>100", "--wait", "30")
+    (tmp_path / "agent.py").write_text(PROGRAM.replace("TimeoutError", "KeyError"))
+    program._words = ["/bin/sh", "-c", " ".join(f"'{word}'" for word in program._words) + " < /dev/null"]
+    other = Session(tmp_path / "data", data_dir)
+    other._words = ["/bin/sh", "-c", f"sleep 2; {sys.executable} -m agentdbg attach"]
+
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(program.type)
+        attached, _ = other.type("pdb\r", 'raise KeyError "A-17"\r')
+        printed, _ = running.result()
+
+    assert "at its own terminal" in attached
+    assert """answers ["KeyError: 'A-17'\"""" in printed
 
 
 WALK = """

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentdbg.control.value_paths import MISSING, kept_where_unchanged, parse_path, path_text, value_at, with_value
+from agentdbg.control.kept_values import kept_where_unchanged
+from agentdbg.control.value_paths import MISSING, parse_path, path_text, value_at, with_value
 from agentdbg.exceptions import UsageError
 
 VALUE: dict[str, Any] = {"args": {"items": [{"price": 3}, {"price": 4}], "odd key": 1, "a.b": 2}, "model": "m"}

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -172,7 +172,12 @@ def test_a_pause_is_answered_by_the_assistant(project: Path, data_dir: Path) -> 
         waiting: list[dict[str, str]] = []
         while not waiting:
             waiting = (await assistant.call("paused")).json["paused"]
-        told = {"run": waiting[0]["run"], "pause_id": waiting[0]["pause_id"], "value": '{"due": "May"}'}
+        which = {"run": waiting[0]["run"], "pause_id": waiting[0]["pause_id"]}
+        senseless = await assistant.call("answer_pause", **which, do="skip")
+        assert senseless.is_error
+        assert "needs a value" in senseless.text
+        assert (await assistant.call("answer_pause", **which, set=["args.x=1"])).is_error
+        told: dict[str, Any] = {**which, "set": ["result.due=May", 'result.lines=["a"]']}
         assert not (await assistant.call("answer_pause", **told)).is_error
         assert (await assistant.call("answer_pause", **told)).is_error
 

@@ -180,9 +180,12 @@ def test_a_route_needs_the_token_of_a_stranger(asked: Asked, run_id: str, route:
 def test_a_pause_is_answered_once_and_only_while_it_waits(asked: Asked, data_dir: Path, run_id: str) -> None:
     """Two tabs, a terminal and an assistant may look at the same pause; the second is told."""
     pause_id = new_pause_id()
-    post_pause(data_dir / "runs" / run_id, {"pause_id": pause_id, "value": {"amount": 4000}})
+    post_pause(data_dir / "runs" / run_id, {"pause_id": pause_id, "value": {"amount": 4000}, "can": ["edit"]})
     told = json.dumps({"pause_id": pause_id, "do": "continue", "value": {"amount": "4" * 100_000}}).encode()
 
+    for senseless in (b'"do": "fly"', b'"do": "skip", "value": 1', b'"do": "raise"'):
+        body = b'{"pause_id": "%s", %s}' % (pause_id.encode(), senseless)
+        assert asked(f"POST /api/runs/{run_id}/control", body=body)[0] == 400
     first = asked(f"POST /api/runs/{run_id}/control", body=told)[0]
     second = asked(f"POST /api/runs/{run_id}/control", body=told)[0]
     stale = asked(f"POST /api/runs/{run_id}/control", body=told.replace(pause_id.encode(), b"0" * 32))[0]
