@@ -18,6 +18,8 @@ __all__ = ["DATES", "TextFacts", "facts_in", "is_message"]
 _LONGEST = 20_000
 _STEM = 5
 """So many letters of a word tell it from others: `refund`, `refunded`."""
+_FEW_WORDS = 2
+"""So few words in a text, and each of them counts."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +27,36 @@ class TextFacts:
     """
     What a text says: `hard` has to be the same; `soft`, names and years, may be left out, but not exchanged.
 
-    `words` is what is left where a text has no hard facts: a note that says where to put a parcel.
+    `spelled` are numbers in words, `two` and `twice`, which may be left out too: `2` says the same. `words` is what is
+    left where a text has few hard facts: a note that says where to put a parcel.
     """
 
     hard: frozenset[str]
     soft: frozenset[str]
     words: frozenset[str]
+    spelled: frozenset[str] = frozenset()
+
+    @property
+    def numbers_and_ids(self) -> frozenset[str]:
+        """All hard facts, also the numbers in words."""
+        return self.hard | self.spelled
+
+    @property
+    def key(self) -> frozenset[str]:
+        """What two texts that agree have in common for sure: the hard facts without those that words can spell."""
+        return self.hard - _CAN_BE_SPELLED
 
     def agrees_with(self, other: TextFacts) -> bool:
         """Whether two texts say the same, in whatever words."""
-        if self.hard != other.hard or not (self.soft <= other.soft or other.soft <= self.soft):
+        ours, theirs = self.numbers_and_ids, other.numbers_and_ids
+        if not (self.hard <= theirs and other.hard <= ours and (ours <= theirs or theirs <= ours)):
             return False
-        fewer = min(len(self.words), len(other.words))
-        return bool(self.hard) or not fewer or 2 * len(self.words & other.words) >= fewer
+        if not (self.soft <= other.soft or other.soft <= self.soft):
+            return False
+        fewer, more = sorted((self.words, other.words), key=len)
+        if not self.hard:
+            return not fewer or 2 * len(fewer & more) >= len(fewer)
+        return len(more) > _FEW_WORDS or fewer <= more  # `Order A-17 confirmed` and `Order A-17 cancelled`
 
 
 @lru_cache(maxsize=512)
@@ -50,9 +69,9 @@ def facts_in(text: str) -> TextFacts:
         hard.update(form(found) for found in pattern.finditer(rest))
         rest = pattern.sub(" ", rest)
     words = list(_WORD.finditer(rest))
-    hard.update(_NUMBER_WORDS[low] for word in words if (low := word[0].lower()) in _NUMBER_WORDS)
+    spelled = frozenset(_NUMBER_WORDS[low] for word in words if (low := word[0].lower()) in _NUMBER_WORDS)
     stems = frozenset(low[:_STEM] for word in words if (low := word[0].lower()) not in _COMMON and len(low) > 2)
-    return TextFacts(frozenset(hard), frozenset(years | _names(rest, words)), stems)
+    return TextFacts(frozenset(hard), frozenset(years | _names(rest, words)), stems, spelled)
 
 
 def is_message(text: str, key: str = "") -> bool:
@@ -60,7 +79,7 @@ def is_message(text: str, key: str = "") -> bool:
     if len(text) > _LONGEST or _CODE.search(text := _without_tags(text)):
         return False
     words = [word.lower() for word in _WORD.findall(text)]
-    if key.lower() in _MESSAGE_KEYS and len(words) >= 4:
+    if key.lower() in _MESSAGE_KEYS and (len(words) >= 4 or (len(words) >= 2 and facts_in(text).hard)):
         return True
     return len(words) >= 6 and sum(word in _COMMON for word in words) >= 2
 
@@ -154,7 +173,8 @@ _FORMS = (
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2)
-}
+} | {"twice": "2", "thrice": "3"}
+_CAN_BE_SPELLED = frozenset(_NUMBER_WORDS.values())
 _LIST_NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")

@@ -204,8 +204,8 @@ def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
         return [CheckResult("answer", False, "The baseline holds no answer, so it cannot be compared: make it anew.")]
     if not facts.answer and all(baseline.answers):
         return [CheckResult("answer", False, "The run has no answer, and the baseline has one.")]
-    came = facts_in(facts.portable_answer).hard
-    found = [(facts_in(answer).hard, answer) for answer in baseline.answers]
+    came = facts_in(facts.portable_answer).numbers_and_ids
+    found = [(facts_in(answer).numbers_and_ids, answer) for answer in baseline.answers]
     if any(not _contradiction(came, was) for was, _ in found):
         return [CheckResult("answer", True, "The answer contradicts no figure, date or id of the baseline's.")]
     was, answer = min(found, key=lambda one: len(came ^ one[0]))

@@ -2,7 +2,7 @@
 Whether two calls of a tool ask for the same: their arguments in the form in which those that do are equal.
 
 A letter in other words is the same letter if it holds the same facts. A list of recipients is the same in any order.
-Two lists of one length may belong together, `item_ids` and `new_item_ids`, so they are put in order together. Nothing
+Two lists of one length may belong together, `item_ids` and `quantities`, so they are put in order together. Nothing
 given is nothing asked. What a project's contract says of an argument comes first.
 """
 
@@ -28,6 +28,12 @@ _ORDERED = frozenset(
     | {"sequence", "stages", "statements", "steps", "stops", "tracks", "vector", "waypoints"}
 )
 """Names of lists whose order says something."""
+_STANDS_ALONE = frozenset(
+    {"assignees", "attachments", "attendees", "bcc", "categories", "cc", "channels", "emails", "invitees", "keywords"}
+    | {"labels", "members", "participants", "recipients", "reviewers", "roles", "scopes", "tags", "to", "topics"}
+    | {"watchers"}
+)
+"""Names of lists whose items belong to no other list beside them."""
 _FILES = frozenset({"code", "file", "notebook", "patch", "script", "sql"})
 """Tools that are given texts to be kept as they are."""
 
@@ -51,7 +57,7 @@ def _as_told(value: Any, form: str) -> Any:
     if form == "set" and isinstance(value, list):
         return sorted(value, key=encoded)
     if form == "facts" and isinstance(value, str):
-        return {"says": sorted(facts_in(value).hard)}
+        return {"says": sorted(facts_in(value).numbers_and_ids)}
     return value
 
 
@@ -85,7 +91,7 @@ def _form(value: Any, key: str, *, keeps_words: bool, depth: int = 0) -> Any:
     if isinstance(value, str):
         if keeps_words or TRUNCATED in value or not is_message(value, key):
             return value
-        return {"says": sorted(facts_in(value).hard)}
+        return {"says": sorted(facts_in(value).key)}
     if isinstance(value, list):
         items = [_form(item, "", keeps_words=keeps_words, depth=depth + 1) for item in value]
         return sorted(items, key=encoded) if is_set(key, value) else items
@@ -96,10 +102,13 @@ def _form(value: Any, key: str, *, keeps_words: bool, depth: int = 0) -> Any:
 
 def _table_form(table: dict[str, Any], *, keeps_words: bool, depth: int) -> dict[str, Any]:
     lengths: dict[int, list[str]] = {}
+    sets: set[str] = set()
     for key, item in table.items():
-        if isinstance(item, list) and is_set(str(key), item):
+        words = words_of(str(key))
+        if isinstance(item, list) and _ORDERED.isdisjoint(words) and _STANDS_ALONE.isdisjoint(words[-1:]):
             lengths.setdefault(len(item), []).append(key)
-    together = [keys for keys in lengths.values() if len(keys) > 1]
+            sets.update([key] if is_set(str(key), item) else [])
+    together = [keys for keys in lengths.values() if len(keys) > 1 and not sets.isdisjoint(keys)]
     joined = {key for keys in together for key in keys}
     form = {
         key: _form(item, str(key), keeps_words=keeps_words, depth=depth + 1)

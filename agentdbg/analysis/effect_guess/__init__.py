@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.effect_guess.python_and_sql import looks_like_sql, python_effect, sql_effect
 from agentdbg.analysis.effect_guess.shell_commands import shell_effect
-from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together, word_set, words_of
+from agentdbg.analysis.effect_guess.tool_names import (
+    THINGS_OR_WRITES,
+    EffectKind,
+    name_effect,
+    together,
+    word_set,
+    words_of,
+)
 from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
@@ -74,8 +81,9 @@ def call_effect(name: str, args: Any) -> Guess:
     if not kinds:
         return Guess(by_name)
     asked = together(kinds)
-    # What runs anything it is given says nothing by its name, and neither does what manages something.
-    if asked != "read" or (by_name != "unknown" and not call.is_of(_SHELLS | _DATABASES | _ACTORS)):
+    # What runs anything it is given says nothing by its name, and neither does what manages something, or `email`.
+    says_nothing = call.is_of(_SHELLS | _DATABASES | _ACTORS) or (len(words) == 1 and words[0] in THINGS_OR_WRITES)
+    if asked != "read" or (by_name != "unknown" and not says_nothing):
         found = together([asked, by_name])
         return Guess(found, is_asked=found == asked)
     return Guess("read", is_asked=True)
@@ -132,7 +140,8 @@ def _javascript(call: _Call) -> EffectKind | None:
 def _request(call: _Call) -> EffectKind | None:
     method = next((str(call.args[key]).upper() for key in ("method", "http_method", "verb") if call.args.get(key)), "")
     if method in _HTTP_METHODS:
-        return "read" if method in ("GET", "HEAD", "OPTIONS") else "write"
+        is_read = method in ("GET", "HEAD", "OPTIONS") and not _OVERRIDES.search(str(call.args.get("headers")))
+        return "read" if is_read else "write"
     asked = [_outermost(text) for text in call.texts(frozenset({"query", "mutation", "document"}))]
     if "graphql" in call.words and asked:
         if any(re.search(r"\bmutation\b", text) for text in asked):
@@ -151,11 +160,21 @@ def _outermost(text: str) -> str:
     return text
 
 
+def _stages(call: _Call) -> EffectKind | None:
+    """An aggregation that ends in another collection, which is a read for all its name says."""
+    stages = call.args.get("pipeline")
+    is_kept = isinstance(stages, list) and any(isinstance(one, dict) and one.keys() & _KEPT for one in stages)
+    return "write" if is_kept else None
+
+
 def _action(call: _Call) -> EffectKind | None:
     """A word that says what to do: `action: "list"`, `command: "view"`; the mode in which a file is opened."""
     mode = call.args.get("mode")
-    if call.is_of(_FILES) and isinstance(mode, str) and re.fullmatch(r"[rwaxbt+]{1,3}", mode):
-        return "write" if set(mode) & set("wax+") else "read"
+    if call.is_of(_FILES) and isinstance(mode, str):
+        if re.fullmatch(r"[rwaxbt+]{1,3}", mode):
+            return "write" if set(mode) & set("wax+") else "read"
+        if (told := name_effect(mode)) != "unknown":
+            return told
     if call.is_of(_SHELLS | _SUMS):
         return None
     if "computer" in call.words and (kind := _SCREEN_ACTIONS.get(str(call.args.get("action")))):
@@ -166,7 +185,7 @@ def _action(call: _Call) -> EffectKind | None:
     return together(known) if known else None
 
 
-_JUDGES = (_shell, _sql, _python, _javascript, _request, _action)
+_JUDGES = (_shell, _sql, _python, _javascript, _request, _stages, _action)
 
 
 def _judged(texts: list[str], judge: Callable[[str], EffectKind]) -> EffectKind:
@@ -188,7 +207,7 @@ _DATABASES = word_set("""
 """)
 _CODE = word_set("python ipython jupyter repl interpreter notebook cell code py")
 _INTERPRETERS = _SHELLS | _DATABASES | _CODE | word_set("http request requests graphql")
-_ACTORS = word_set("browser computer control editor manage management manager memory tracker")
+_ACTORS = word_set("browser computer control editor manage management manager memory mongo mongodb tracker")
 _FILES = word_set("file open")
 _COMMAND_KEYS = word_set("command commands cmd cmds shell_command bash_command command_line cmdline")
 _SQL_KEYS = word_set("sql sql_query statement statements")
@@ -205,6 +224,8 @@ _SCREEN_ACTIONS: dict[str, EffectKind] = {
     "mouse_move": "read",
     "zoom": "read",
 }
+_OVERRIDES = re.compile(r"method-override", re.IGNORECASE)
+"""A header that makes another request of it."""
 _MUTATION = re.compile(r"\s*mutation\b")
 _GRAPHQL_READS = re.compile(r"(?:\s*(?:(?:query|subscription|fragment)\b[^.]*)?\.+)+\s*")
 _SCRIPTED = word_set("evaluate eval javascript js script")
@@ -218,10 +239,11 @@ _ASKED = (
     _COMMAND_KEYS
     | _SQL_KEYS
     | frozenset(_ACTION_KEYS)
-    | word_set("http_method verb mode mutation document language")
+    | word_set("http_method verb mode mutation document language pipeline")
     | _SCRIPT_KEYS
 )
 _HTTP_METHODS = word_set("GET HEAD OPTIONS POST PUT PATCH DELETE")
+_KEPT = frozenset({"$merge", "$out"})
 _SUMS = word_set("""
     add arithmetic average calculate calculator compute divide mean multiply numbers power product sqrt square subtract
     sum two

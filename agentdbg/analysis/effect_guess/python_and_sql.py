@@ -36,6 +36,8 @@ _WRITES = frozenset(
     | {"revoke", "rename", "import", "load", "refresh", "kill", "comment", "undrop", "deny", "bulk"}
 )
 _NEITHER = frozenset({"begin", "start", "commit", "rollback", "end", "savepoint", "use", "set", "abort"})
+_SET_FOR_ALL = frozenset({"global", "password", "persist", "persist_only"})
+_PRAGMA_WRITES = frozenset({"incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint"})
 _OTHERS = frozenset({"call", "exec", "execute", "do", "copy", "vacuum", "analyze", "lock", "attach", "detach"})
 _WRITE_INSIDE = re.compile(r"\b(?:insert\s+into|update\s+[\w.]+\s+set|delete\s+from|merge\s+into|replace\s+into)\b")
 _STATEMENT = re.compile(
@@ -55,7 +57,7 @@ _INTO = re.compile(r"\binto\b")
 _LOCKS = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bfor\s+(?:key\s+)?share\b")
 _DOES_SOMETHING = re.compile(
     r"\b(?:setval|nextval|set_config|lo_\w+|pg_(?:terminate|cancel|reload|rotate|switch|sleep|advisory|write|drop)\w*"
-    r"|dblink\w*|xp_\w+|sp_\w+|load_extension|writefile|edit|sys_\w+|query_to_xml)\s*\("
+    r"|dblink\w*|openquery|openrowset|xp_\w+|sp_\w+|load_extension|writefile|edit|sys_\w+|query_to_xml)\s*\("
 )
 
 
@@ -81,12 +83,12 @@ def _bare(text: str, not_words: re.Pattern[str] = _NOT_WORDS) -> str:
 def _statement_effect(statement: str) -> EffectKind:
     words = _WORD.findall(statement)
     first = words[0] if words else ""
-    if first in _WRITES or (first == "pragma" and "=" in statement):
+    if first in _WRITES or (first == "pragma" and ("=" in statement or not _PRAGMA_WRITES.isdisjoint(words[1:]))):
         return "write"
     if explained := _EXPLAINED.match(statement):  # with ANALYZE the statement is run
         return _statement_effect(explained[1])
     if first in _NEITHER or first == "explain":
-        return "write" if first == "set" and words[1:2] in (["global"], ["persist"], ["persist_only"]) else "read"
+        return "write" if first == "set" and words[1:2] and words[1] in _SET_FOR_ALL else "read"
     if first in _OTHERS:
         return _other_effect(first, statement)
     if first not in _READS or "/*!" in statement:  # a comment that is run

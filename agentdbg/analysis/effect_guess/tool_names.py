@@ -34,44 +34,63 @@ def word_set(text: str) -> frozenset[str]:
 
 
 WRITES = word_set("""
-    abandon abort accelerate accept ack acknowledge acquire activate add adjust administer admit adopt advance advertise
-    affix allocate allow alter amend annotate announce anonymize append apply appoint approve arm arrange assemble
-    assign associate attach attack authenticate authorise authorize automate backfill ban begin bind blacklist blocklist
-    boost bootstrap borrow brighten bump burn buy bypass calibrate cancel certify change cherry chmod chown clean
-    cleanup clear compensate compress configure connect consolidate continue contribute cordon cp craft create customize
-    deactivate deauthorize decline decommission decompress decrease decrement deduct dedupe defer del delegate delete
-    deliver demote deny deprecate deregister designate destroy detach detonate dial dig dim disable disarm disassociate
-    disburse discard discharge disclose disconnect disengage dismantle dismiss dispatch dispense dispose dissociate
-    dissolve distribute divert donate downgrade downscale downvote drag drain draw duplicate edit eject elevate emit
-    empower empty emulate enable endorse enforce enlarge enlist enqueue enroll enter equip erase escalate establish
-    evacuate evict exclude exempt exit expedite expel expire expose extend failover fasten finalize finetune flip flush
-    follow forfeit forget forgive forward freeze fulfill give grant halt handle hibernate hide hire ignite impersonate
-    implant impose incorporate increase increment inflate inform ingest init initialise initialize initiate inject
-    insert instantiate insure interact intercept interrupt introduce invalidate invest invite invoke irrigate isolate
-    join kick kill leave lend liquidate login logout lower lubricate manage management manipulate maximize migrate
-    minimize mint mitigate mkdir modify mount mutate mute mv nack nominate notify nudge nullify offboard offload omit
-    onboard operate organise organize outsource overhaul override overrule overwrite paste pay penalize persist populate
-    postpone precondition preheat prepend prescribe preserve prevent prioritize procure produce prohibit prolong promote
-    propagate protect provision prune publish punish purge purify put quit rebalance rebase reboot rebuild recategorize
-    reclaim reconcile reconnect recover recruit rectify recycle redact redeem redirect redo reduce refactor refill
-    refine reflash reformat refresh refuel refuse regenerate reimage reimburse reinforce reinstate reject relocate remap
-    remediate remember remind remit remove rename renew rent reopen repair reparent repartition repeal replace replicate
-    reply reprioritize requeue reroute rerun reschedule rescind rescue reserve reset resign resize respond restart
-    restock restore restrict restructure retain retarget retire retract retrain retry revamp revert revise revoke rewind
-    rewrite rm rmdir rollback rotate salvage sanitize save scaffold scrub seize sell send set settle setup shelve shred
-    shrink shuffle shut shutdown sideload silence skip snooze spawn spend spray squash stabilize standardize steer
-    stitch strengthen strip submit subscribe substitute summon suppress surrender suspend sustain swipe switchover
-    synchronise synchronize taint terminate tether thaw throttle tighten tilt toggle toss tow transact transmit trash
-    trigger trim truncate turn uncheck undo unfavorite ungroup unify uninstall unload unlock unmount unplug unstage
-    unsubscribe unzip update upgrade upsert upvote vacate vaccinate veto void vouch waive wake warn weld whitelist widen
-    wipe withdraw withhold write
+    abandon abolish abort accelerate accept accredit ack acknowledge acquire activate adapt add adjust administer admit
+    adopt advance advertise affix airdrop align allocate allot allow alter amend animate annotate announce anonymize
+    apologise apologize append apply appoint apprehend approve arbitrate arm arrange arrest assemble assign associate
+    attach attack authenticate authorise authorize autofill automate awaken backfill backport ban banish begin bestow
+    bind blacklist blocklist blur boost bootstrap borrow bounce brew brighten bump bundle burn bury buy bypass calibrate
+    cancel carve centralize certify change cherry chmod chown clean cleanse cleanup clear collapse colorize commence
+    compensate compile compress conceal condemn configure connect consolidate constrain construct continue
+    contribute convene cook cordon correct corrupt cp craft create crush curate customize darken deactivate deallocate
+    deauthorize declare decline declutter decommission decompress decorate decouple decr decrease decrement dedicate
+    deduct dedupe defer deflate defragment defrost dehydrate del delegate delete delist deliver demolish demote denoise
+    deny deport deprecate dequeue deregister desaturate designate despawn destroy detach detain detonate dial dig dilute
+    dim disable disapprove disarm disassociate disband disburse discard discharge disclose disconnect discontinue
+    disengage disinfect dismantle dismiss dismount dispatch dispense displace dispose disrupt dissociate dissolve
+    distribute divert donate downgrade downscale downvote drag drain draw duplicate dye earmark edit eject elevate
+    eliminate embezzle emit empower empty emulate enable endorse enforce engage engrave enhance enlarge enlist enqueue
+    enrich enroll enter entrust equip eradicate erase escalate establish etch evacuate evict excavate exclude exempt
+    exhume exit exonerate expedite expel expire expose expropriate extend extinguish extradite extrude fabricate
+    failover falsify fasten fertilize finalize finetune flatten flip flush flushall flushdb follow forbid foreclose
+    forfeit forge forget forgive fortify forward freeze fulfill fumigate furlough furnish garnish give glue graft grant
+    grind hack halt halve handle handoff harden harvest heal hibernate hide hire hoist hospitalize hydrate ignite
+    illuminate immunize impeach impersonate implant implement impose impound imprison improve incentivize incinerate
+    incorporate incr increase increment indict induce infect inflate inform infuse ingest init initialise initialize
+    initiate inject inoculate inscribe insert instantiate instruct insulate insure integrate intensify interact
+    intercept interrupt intervene introduce invalidate invert invest invite invoke irrigate isolate jettison join
+    justify kick kill laminate launder leave legalize lend lengthen levy liberate lighten liquidate login logout loosen
+    loot lower lubricate manage management manipulate manufacture marry maximize medicate migrate minify minimize mint
+    mitigate mkdir mobilize moderate modify monetize mount mow mutate mute mv nack negotiate neutralize nickname
+    nominate notarize notify nudge nullify obfuscate offboard offload omit onboard operate ordain organise organize
+    orient oust outbid outsource overclock overhaul override overrule overturn overwrite paint pardon paste patrol pave
+    pay penalize perforate persist perturb plow polish pollute populate postpone pour precondition preheat prepend
+    prescribe preserve prevent prioritize proclaim procure produce prohibit prolong promote propagate prosecute protect
+    provision prune publicize publish pump punish purge purify put quantize quash quit raid reap rebalance rebase reboot
+    rebuild recategorize recharge reclaim reclassify recolor reconcile reconfigure reconnect recover recreate recruit
+    rectify recycle redact redeem redeploy redesign redirect redistribute redo redraw reduce refactor refill refinance
+    refine reflash reformat refresh refuel refuse regenerate rehire rehydrate reimage reimburse reinforce reinstate
+    reject rejoin relabel relinquish relocate remap remaster remediate remember remind remit remix remodel remove rename
+    renegotiate renew renounce renovate rent reopen reorder reorganize repair reparent repartition repeal replace
+    replenish replicate reply repost reprint reprioritize reprocess reprogram republish repurpose requeue requisition
+    reroute rerun reschedule rescind rescue resell reserve reset reshape resign resize respond restart restock restore
+    restrict restructure resubmit resurface resuscitate retain retarget retire retitle retouch retract retrain retrofit
+    retry reunite revamp revert revise revitalize revive revoke rewind rework rewrite rinse rm rmdir rollback rotate
+    sabotage salvage sanction sanitize save scaffold scrub seize sell send set settle setup sharpen shatter shelve
+    shorten shred shrink shuffle shut shutdown sideload silence simplify skip snooze solder solicit solve sow spawn
+    spend spin splice spray sprinkle squash squeeze stabilize standardize steer sterilize stimulate stitch straighten
+    strengthen stretch strip sublease submit subpoena subscribe subsidize substitute sue summon suppress surrender
+    suspend sustain sweep swing swipe switchover synchronise synchronize taint tear terminate tether thaw throttle
+    tighten tilt tint toast toggle toss tow transact transcode transmit transplant transport transpose trash trigger
+    trim truncate tune turn uncheck undo unfavorite ungroup unhide unify uninstall unleash unload unlock unmount unplug
+    unpublish unseal unstage unsubscribe unveil unzip update upgrade upsert upvote vacate vaccinate vaporize ventilate
+    veto void vouch waive wake warn warp wash weaken weld whitelist widen wipe withdraw withhold wrap write yank zap
 """)
 WRITES_OR_THINGS = word_set("""
     archive award backup bid block boot broadcast capture charge checkout claim click clone close commission commit
-    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork hold import install launch
-    like link lock mark mention merge move patch pause pin play press purchase push quarantine raise refund register
-    relay release resume return retweet reverse reward rollout scale seed share ship sign sponsor stake start stash stop
-    swap switch sync tap trade transfer transition tweet upload vacuum vote wire
+    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork gift grade hail hold
+    import install launch like link lock mark mention merge move patch pause pin play press purchase push quarantine
+    raise refund register relay release resume return retweet reverse reward rollout scale seed share ship sign sponsor
+    stake start stash stop swap switch sync tap tip trade transfer transition tweet upload vacuum vote wire
 """)
 """Verbs in most names, `close_issue` and `file_upload`; but `exchange_rate` and `refund_status` tell something."""
 THINGS_OR_WRITES = word_set("bookmark email file index issue label log message order record star store tag text type")
@@ -88,7 +107,7 @@ READS = word_set("""
     retrieve scrape show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
 """)
 READS_OR_THINGS = word_set("""
-    count crawl diff embed estimate forecast list poll preview query reason scan screenshot scroll search snapshot view
+    count crawl diff embed estimate forecast list poll preview query reason scan screenshot scroll search view
     visit watch
 """)
 """`list_orders` reads, `list_create` does not, and of `wibble_list` nobody knows which word is the verb."""
@@ -126,6 +145,8 @@ HARMLESS = word_set("attempt_completion calculator final_answer finish page_down
 """How an agent thinks aloud, counts, turns a page, or ends."""
 FILED = word_set("clipboard disk docx drive epub excel file pdf pptx xlsx")
 """Where a result goes that is kept: `export_doc_to_pdf`."""
+MOVED = word_set("arm base car dock drone goal pose position robot vehicle waypoint")
+"""What moves when it is told to navigate, where a page is only shown."""
 AGENTS = word_set("agent agents assistant expert human humans operator representative specialist supervisor support")
 MONEY = word_set("account accounts address bank card checking iban savings wallet")
 SCREEN = word_set("browser element keyboard page playwright puppeteer screen selenium")
@@ -138,20 +159,30 @@ CODE = word_set("""
 BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unknown"]]] = {
     "ask": (frozenset(), word_set("followup question questions user"), "unknown"),
     "build": (
-        word_set("app binary chart container dependency docker image package project release site target"),
+        word_set("app binary chart container dependency docker image job package project release site target"),
         frozenset(),
         "unknown",
     ),
     "call": (word_set("contact customer number phone service user webhook"), frozenset(), "unknown"),
-    "check": (word_set("box checkbox in out"), frozenset(), "read"),
+    "check": (word_set("box checkbox"), frozenset(), "read"),
     "convert": (
         word_set("account card contact issue lead opportunity order quote task ticket"),
         word_set("currency date html markdown temperature time timezone unit units"),
         "unknown",
     ),
     "download": (frozenset(), frozenset(), "unknown"),
+    "execute": (
+        word_set("action automation cronjob job migration order payment plan playbook swap task trade transaction")
+        | word_set("workflow"),
+        frozenset(),
+        "unknown",
+    ),
     "extract": (word_set("archive tar zip"), frozenset(), "read"),
-    "format": (word_set("cell cells column disk document file paragraph range row sheet"), frozenset(), "unknown"),
+    "format": (
+        word_set("cell cells column disk document file paragraph range row sheet table"),
+        frozenset(),
+        "unknown",
+    ),
     "generate": (frozenset(), frozenset(), "unknown"),
     "go": (frozenset(), word_set("back forward page url"), "unknown"),
     "input": (word_set("field form text"), frozenset(), "unknown"),
@@ -177,7 +208,7 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         "unknown",
     ),
     "rate": (
-        word_set("answer article book conversation item movie post product response song video"),
+        word_set("answer article book conversation driver item movie post product response ride seller song video"),
         frozenset(),
         "unknown",
     ),
@@ -199,12 +230,20 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         "unknown",
     ),
     "run": (
-        word_set("action automation container deployment job migration pipeline playbook pod webhook workflow"),
+        word_set(
+            "action automation build container cronjob deployment job macro migration payroll pipeline playbook pod"
+        )
+        | word_set("routine task vba webhook workflow"),
         frozenset(),
         "unknown",
     ),
     "take": (frozenset(), word_set("screenshot screenshots"), "unknown"),
     "train": (word_set("agent classifier model network"), frozenset(), "unknown"),
+    "snapshot": (
+        word_set("cluster collection database db disk filesystem instance machine server vm volume"),
+        frozenset(),
+        "read",
+    ),
     "select": (word_set("checkbox dropdown option playwright puppeteer radio"), frozenset(), "read"),
     "track": (word_set("event metric"), word_set("delivery flight order package parcel shipment"), "unknown"),
     "watch": (
@@ -214,13 +253,14 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
     ),
 }
 """Verbs that say nothing alone: what makes them a write, what makes them a read, and what they are otherwise."""
-ALSO_THINGS = word_set("build call format input pull rate react report train")
+ALSO_THINGS = word_set("build call format input pull rate react report snapshot train")
 """Those of them that are things in most names: `exchange_rate`, `pull_request_read`, `report_list`."""
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+_ASKED_LAST = word_set("calculate compute describe explain fetch find get lookup read retrieve show validate verify")
 _REDIS_READS = re.compile(r"[hlsxz](?:m?get(?:all)?|keys|vals|len|range|members|card|exists|ismember|score|scan)")
 _REDIS = re.compile(r"[hlrsxz](?:m?set(?:nx)?|add|push|pop|rem|del|incrby|trim|move|store)")
 """Commands of Redis: `hset`, `lpush`, `zincrby`."""
@@ -266,7 +306,8 @@ def _verb_effect(word: str, before: _Words, rest: _Words) -> EffectKind | None:
     if word in BY_OBJECT:
         return _by_object(word, before, rest)
     if word in READS or word in READS_OR_THINGS:
-        return _read_effect(word, before, rest)
+        moves = word == "navigate" and not MOVED.isdisjoint(before + rest)
+        return "unknown" if moves else _read_effect(word, before, rest)
     if (_REDIS_READS.fullmatch(word) and not rest) or _is_write(word):
         return "read" if _REDIS_READS.fullmatch(word) else "write"
     if word in WRITES_OR_THINGS:
@@ -291,6 +332,8 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
         is_verb = True  # `acme_list_orders`: the word before is most likely the name of a service
     if word == "search" and not rest:
         is_verb = True  # `arxiv_search`: hardly any tool does something else to a search
+    if word in ("recommend", "suggest"):
+        is_verb &= bool(rest)  # `suggest_dates`; but `review_suggest` may leave a suggestion
     if word in ("evaluate", "query"):  # what is given to it decides
         is_verb &= bool(rest) and CODE.isdisjoint(before + rest)
     if word in READS_OR_THINGS:
@@ -322,8 +365,8 @@ def _write_or_thing(word: str, rest: _Words) -> EffectKind | None:
     if word == "mark":
         return "write"  # `mark_as_read`
     if rest and rest[-1] in READS:
-        return None  # `refund_get`
-    if rest and rest[-1] in READS_OR_THINGS:
+        return None if rest[-1] in _ASKED_LAST else "unknown"  # `refund_get`; `vacuum_analyze`
+    if rest and rest[-1] in READS_OR_THINGS and rest[-2:-1] not in (("from",), ("in",), ("to",)):
         return "unknown"  # `share_list`
     if len(rest) == 1 and rest[0] in TOLD:
         return _told(word, rest[0])
@@ -336,7 +379,7 @@ def _thing_or_write(word: str, before: _Words, rest: _Words) -> EffectKind | Non
         return "write" if is_done else "unknown"  # `browser_type`, `requests_post`; `error_message`, `blog_post`
     if word in WRITES_FIRST:
         # `post_get` has a verb of its own, `schedule_visit` perhaps.
-        reads = [other for other in rest if other in READS_OR_THINGS or (other in TOLD and len(rest) == 1)]
+        reads = [other for other in rest[-1:] if other in READS_OR_THINGS or (other in TOLD and len(rest) == 1)]
         return None if rest and rest[0] in READS else "unknown" if reads else "write"
     if rest[:1] == ("from",) or (word == "text" and rest[:1] == ("to",)):
         return "unknown"  # `message_from_link`, `text_to_speech`
@@ -369,14 +412,17 @@ def _is_write(word: str) -> bool:
 
 def _by_object(verb: str, before: _Words, rest: _Words) -> EffectKind | None:
     """`resolve_ticket` and `resolve_path`, `open_account` and `open_file`."""
+    if before and len(rest) == 1 and _is_write(rest[0]):
+        return None  # `pipeline_run_create`: the clearer word decides
     writes, reads, otherwise = BY_OBJECT[verb]
     rest = (*rest, *(word[:-1] for word in rest if word.endswith("s") and word[:-1] in writes))  # `open_tickets`
     if rest and not writes.isdisjoint(rest):
         before = before[1:]  # `kind_build_image`: the first word is most likely the name of a service
     if verb in ALSO_THINGS and (not _are_things(before) or any(map(_is_verb, rest)) or rest[:1] == ("request",)):
         return None
-    if _also_writes(rest) or not writes.isdisjoint(before + rest):
+    is_gate = verb == "check" and not {"in", "out"}.isdisjoint(rest[:1] + rest[-1:])  # `check_in_guest`
+    if is_gate or _also_writes(rest) or not writes.isdisjoint(before + rest):
         return "write"
     found = "read" if not reads.isdisjoint(before + rest) else otherwise
-    is_gesture = not rest and not SCREEN.isdisjoint(before)  # `browser_check` ticks a box
+    is_gesture = verb != "snapshot" and not rest and not SCREEN.isdisjoint(before)  # `browser_check` ticks a box
     return found if _are_things(before) and not is_gesture else "unknown"

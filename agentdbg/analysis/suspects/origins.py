@@ -288,5 +288,5 @@ def _holds_in_any_form(text: str, value: str) -> bool:
     """The same, or another form of the same figure or date."""
     if holds(text, value):
         return True
-    hard = facts_in(value).hard if not _OTHER_WORDS.search(value) else frozenset[str]()
-    return bool(hard) and hard <= facts_in(text).hard
+    stated = facts_in(value).numbers_and_ids if not _OTHER_WORDS.search(value) else frozenset[str]()
+    return bool(stated) and stated <= facts_in(text).numbers_and_ids

@@ -37,6 +37,9 @@ READS: list[tuple[str, Any]] = [
     ("add", {"a": 1, "b": 2}),
     ("transfer_to_billing", {}),
     ("search_docs", {"query": "update policy set by management"}),
+    ("email", {"operation": "search"}),
+    ("file_manager", {"mode": "read", "path": "a"}),
+    ("mongodb_aggregate", {"pipeline": [{"$match": {}}]}),
 ]
 WRITES: list[tuple[str, Any]] = [
     ("bash", {"command": "rm -rf /"}),
@@ -64,6 +67,10 @@ WRITES: list[tuple[str, Any]] = [
     ("edit_notebook", {"cell": 1, "new_source": "1 + 1"}),
     ("add", {"item_id": 7, "quantity": 2}),
     ("transfer_to_savings", {"amount": 5}),
+    ("http_request", {"method": "GET", "url": "https://a.b", "headers": {"X-HTTP-Method-Override": "DELETE"}}),
+    ("email", {"operation": "send"}),
+    ("file_manager", {"mode": "append", "path": "a"}),
+    ("mongodb_aggregate", {"pipeline": [{"$match": {}}, {"$out": "copy"}]}),
 ]
 UNKNOWN: list[tuple[str, Any]] = [
     ("bash", {"command": "pytest -q"}),

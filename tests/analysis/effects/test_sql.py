@@ -52,11 +52,14 @@ WRITES = [
     "/* only reading */ delete from t",
     "SELECT '\\''; DELETE FROM t WHERE n = 'a'",
     "SELECT '\\'; DELETE FROM t; --'",
+    "SET PASSWORD = 'new'",
+    "PRAGMA wal_checkpoint(TRUNCATE)",
 ]
 UNKNOWN = [
     "CALL archive_orders()",
     "EXEC sp_rename 'a', 'b'",
     "SELECT delete_user(5)",
+    "SELECT * FROM OPENQUERY(remote, 'DELETE FROM t')",
     "SELECT pg_terminate_backend(1)",
     "SELECT nextval('seq')",
     "SELECT * FROM t FOR UPDATE",
