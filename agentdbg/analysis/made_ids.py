@@ -27,7 +27,7 @@ __all__ = ["MadeIds", "times_of_call", "with_origins"]
 _ID = re.compile(r"(?=[^\s]*\d)[\w.:/#-]{2,120}")
 _TOKEN = re.compile(r"[A-Za-z0-9][\w-]*")
 _LAST_WORDS = frozenset({"code", "id", "identifier", "key", "name", "number", "ref", "reference", "slug", "uid", "url"})
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)?")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:(Z)|([+-]\d\d):?(\d\d))?")
 _NEAR_MS = 120_000
 _QUARTER_MS = 900_000
 _MILLISECONDS = 1e11
@@ -89,10 +89,7 @@ def _stamp_ms(value: Any, now_ms: int) -> float:
     """A time stamp in milliseconds; infinitely far for what is none, and for a time without seconds."""
     if isinstance(value, (int, float)):
         return value * 1000 if value < _MILLISECONDS else value
-    try:
-        stamp = datetime.fromisoformat(value) if _STAMP.fullmatch(value) else None
-    except ValueError:
-        stamp = None
+    stamp = _moment(value)
     if stamp is None:
         return float("inf")
     if stamp.tzinfo is not None:
@@ -101,6 +98,19 @@ def _stamp_ms(value: Any, now_ms: int) -> float:
     # A local time: which zone nobody knows, but a clock's microseconds are never all zero.
     zone = round((at - now_ms) / _QUARTER_MS) * _QUARTER_MS
     return at - zone if stamp.microsecond and abs(zone) <= 56 * _QUARTER_MS else at
+
+
+def _moment(text: str) -> datetime | None:
+    found = _STAMP.fullmatch(text)
+    if found is None:
+        return None
+    second, fraction, utc, hours, minutes = found.groups()
+    zone = "+00:00" if utc else f"{hours}:{minutes}" if hours else ""
+    try:
+        # Python 3.10 reads no Z, and fractions of three and six figures only.
+        return datetime.fromisoformat(f"{second}.{(fraction or '').ljust(6, '0')}{zone}")
+    except ValueError:
+        return None
 
 
 def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
