@@ -17,17 +17,14 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from agentdbg.pytest_plugin.expectations import Accepted, Expectations
-    from agentdbg.pytest_plugin.recording import Recording
-    from agentdbg.pytest_plugin.replayed_test import RecordedAnew, ReplayedTest
+    from agentdbg.pytest_plugin.expectations import Accepted
+    from agentdbg.pytest_plugin.recorded_test import RecordedTest
     from agentdbg.pytest_plugin.tested_run import RecordedRun
 
 _FIXTURE = "agentdbg_run"
 _REPLAY = "agentdbg_replay"
 _COLLECTED = "agentdbg_baselines"
-_JUDGEMENTS = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,47 +72,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         names.append(_FIXTURE)
 
 
-class _Recorded:
-    """A test that is recorded: its recording, its run, what it expects of it."""
-
-    def __init__(self, item: pytest.Item, data_dir: Path, temporary: Path) -> None:
-        from agentdbg.pytest_plugin.expectations import Expectations  # noqa: PLC0415 -- the first test that asks
-        from agentdbg.pytest_plugin.recording import Recording  # noqa: PLC0415
-        from agentdbg.pytest_plugin.tested_run import RecordedRun  # noqa: PLC0415
-
-        update = bool(item.config.getoption("agentdbg_update"))
-        self.expectations: Expectations = Expectations(item.path.parent, item.config.rootpath, update=update)
-        self.replayed: ReplayedTest | RecordedAnew | None = _replayed(item, data_dir, temporary)
-        self.recording: Recording = self.replayed or Recording(item.nodeid, data_dir)
-        self.run: RecordedRun = RecordedRun(self.recording, self.expectations)
-        self._has_example = False
-
-    def next_example(self, name: str) -> None:
-        """Begin a run of its own for an example of hypothesis; the first has the run that is open already."""
-        from agentdbg.pytest_plugin.recording import Recording  # noqa: PLC0415
-
-        if self._has_example:
-            self.recording.close()
-            earlier = {*self.recording.earlier, self.recording.run_id}
-            self.recording = Recording(name, self.recording.data_dir, frozenset(earlier))
-            self.run.begin_anew(self.recording)
-        self._has_example = True
-
-
-def _replayed(item: pytest.Item, data_dir: Path, temporary: Path) -> ReplayedTest | RecordedAnew | None:
-    """What answers the calls of a test that is marked so; None for any other."""
-    marker = item.get_closest_marker(_REPLAY)
-    if marker is None:
-        return None
-    from agentdbg.pytest_plugin.replayed_test import recording_of  # noqa: PLC0415 -- the first test that asks
-
-    if len(marker.args) != 1 or marker.kwargs:
-        raise AssertionError("@pytest.mark.agentdbg_replay takes the file of a recording, and nothing else")
-    mode = item.config.getoption("agentdbg_record")
-    return recording_of(item.nodeid, data_dir, item.path.parent / marker.args[0], mode, temporary=temporary)
-
-
-_RECORDED = pytest.StashKey[_Recorded]()
+_RECORDED = pytest.StashKey["RecordedTest"]()
 
 
 @pytest.fixture
@@ -127,39 +84,35 @@ def agentdbg_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         data_dir = item.config.invocation_params.dir / chosen / _folder_name(item.nodeid)
     else:
         data_dir = tmp_path_factory.mktemp("agentdbg")
-    recorded = _failing_kindly(lambda: _Recorded(item, data_dir, tmp_path_factory.getbasetemp()))
+    from agentdbg.pytest_plugin.recorded_test import recorded_test  # noqa: PLC0415 -- the first test that asks
+
+    recorded = recorded_test(item, data_dir, tmp_path_factory.getbasetemp())
     item.stash[_RECORDED] = recorded
     handle = getattr(getattr(item, "obj", None), "hypothesis", None)
     if handle is None or recorded.replayed is not None:
         yield recorded.run
     else:
-        inner, handle.inner_test = handle.inner_test, _each_example(handle.inner_test, item, recorded)
+        inner, handle.inner_test = handle.inner_test, _each_example(handle.inner_test, recorded)
         yield recorded.run
         handle.inner_test = inner
     recorded.recording.close()
 
 
-def _each_example(inner: Any, item: pytest.Item, recorded: _Recorded) -> Any:
+def _each_example(inner: Any, recorded: RecordedTest) -> Any:
     """The test that hypothesis calls for each example, with a run and its checks for each of them."""
-
-    def check() -> None:
-        __tracebackhide__ = True
-        markers = list(item.iter_markers("agentdbg"))
-        if markers:
-            _check_marked(recorded, markers)
 
     def example(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        recorded.next_example(item.nodeid)
+        recorded.next_example()
         result = inner(*args, **kwargs)
-        check()
+        recorded.check()
         return result
 
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        recorded.next_example(item.nodeid)
+        recorded.next_example()
         result = await inner(*args, **kwargs)
-        check()
+        recorded.check()
         return result
 
     return functools.wraps(inner)(awaited if inspect.iscoroutinefunction(inner) else example)
@@ -189,42 +142,19 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         if isinstance(error, Exception) and not replayed.is_stopped:  # why calls are missing: it is to be seen whole
             item.add_report_section("call", "agentdbg replay", different)
         else:
-            _end(recorded, None)
+            recorded.end(None)
             outcome.force_exception(pytest.fail.Exception(different, pytrace=False))
             return
     instead = None if error is None else recorded.recording.public_form(error)
-    _end(recorded, instead or error)
+    recorded.end(instead or error)
     if instead is not None:
         outcome.force_exception(instead)
     if error is not None:
         return
     try:
-        _warn_of_other_runs(item, recorded)  # which raises where warnings are errors
-        markers = list(item.iter_markers("agentdbg"))
-        if markers:
-            _failing_kindly(lambda: _check_marked(recorded, markers))
-        if recorded.replayed is not None:
-            recorded.replayed.keep()
+        recorded.conclude()
     except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
         outcome.force_exception(failure)
-
-
-def _warn_of_other_runs(item: pytest.Item, recorded: _Recorded) -> None:
-    """What a test does in a second run is checked by nobody, and must not seem to be."""
-    others = recorded.run.passed_over
-    if others:
-        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        item.warn(
-            pytest.PytestWarning(
-                f"agentdbg looks at one run of this test, and calls were recorded in others too ({names}): a traced "
-                "function with limits of its own, and a process of its own, make a run of their own"
-            )
-        )
-
-
-def _end(recorded: _Recorded, error: BaseException | None) -> None:
-    """End the run. An assertion, a skip and the like are what a test says of it, and no failure of the agent."""
-    recorded.recording.close(None if isinstance(error, _JUDGEMENTS) else error)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -236,27 +166,6 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
         recorded.recording.restore_environment()
 
 
-def _check_marked(recorded: _Recorded, markers: list[pytest.Mark]) -> None:
-    """The rules of all markers, the closest over the others."""
-    given: dict[str, Any] = {}
-    for marker in reversed(markers):
-        if marker.args:
-            raise AssertionError(f"@pytest.mark.agentdbg takes rules by name, and was given {marker.args[0]!r}")
-        given.update(marker.kwargs)
-    recorded.expectations.check_marked(recorded.run, given)
-
-
-def _failing_kindly(action: Any) -> Any:
-    """Do it; what is wrong with the run or with what was asked fails the test with a sentence, not with a stack."""
-    from agentdbg.exceptions import UsageError  # noqa: PLC0415
-
-    try:
-        return action()
-    except (AssertionError, UsageError) as error:
-        reason = str(error)
-    pytest.fail(reason, pytrace=False)
-
-
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Say in the report of a failed test where its run is; send on the baselines of one that passed."""
@@ -266,12 +175,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         return
     report = outcome.get_result()
     if report.failed:
-        from agentdbg.pytest_plugin.failure import failure_section  # noqa: PLC0415
-
         if call.excinfo is not None:  # of a fixture that runs the agent: nothing has ended its run yet
-            _end(recorded, call.excinfo.value)
-        if recorded.run.run_id:  # a replayed test may fail before it makes one
-            report.sections.append(("agentdbg", failure_section(recorded.run)))
+            recorded.end(call.excinfo.value)
+        section = recorded.section()
+        if section:
+            report.sections.append(("agentdbg", section))
     elif report.passed and call.when == "call" and recorded.expectations.collected:
         setattr(report, _COLLECTED, recorded.expectations.as_texts())
 
@@ -289,13 +197,10 @@ class _BaselineWriter:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._collected:
-            from agentdbg.exceptions import UsageError  # noqa: PLC0415
-            from agentdbg.pytest_plugin.expectations import write_collected  # noqa: PLC0415
+            from agentdbg.pytest_plugin.expectations import write_collected  # noqa: PLC0415 -- as above
 
-            try:
-                write_collected(self._collected, self._accepted)
-            except UsageError as error:
-                self._problem = str(error)
+            self._problem = write_collected(self._collected, self._accepted)
+            if self._problem:
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:

@@ -147,12 +147,20 @@ class Accepted(NamedTuple):
     is_written: bool
 
 
-def write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[Accepted]) -> None:
+def write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[Accepted]) -> str:
     """
-    Write the baselines of a session, as `as_texts` gives them; `accepted` gets each of them.
+    Write the baselines of a session, as `as_texts` gives them; `accepted` gets each of them. Gives what went wrong.
 
     A file that says the same already is left alone: new ids and times in it would be noise in a review.
     """
+    try:
+        _write_collected(collected, accepted)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[Accepted]) -> None:
     by_path: dict[str, list[Baseline]] = {}
     news: set[str] = set()
     for path, content, holds in collected:
