@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(
@@ -21,6 +22,7 @@ PAGES = sorted(
 )
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_WHY_NOT = re.compile(r"<!-- not compared: ([^\n]+) -->\n\Z")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 _HEADING = re.compile(r"^#{1,6} +(.+?)$", re.MULTILINE)
 # What differs from run to run: ids, times of day, how long it took.
@@ -38,18 +40,49 @@ _CHANGING = [
 
 
 class Block(NamedTuple):
-    """One fenced block: its language, its text, and the line it begins on."""
+    """One fenced block: its language, its text, the line it begins on, and why it is compared with nothing."""
 
     language: str
     text: str
     line: int
+    why_not: str = ""
 
 
 def blocks(text: str) -> list[Block]:
     """The fenced blocks of a page, in order."""
-    return [
-        Block(found.group(1), found.group(2), text.count("\n", 0, found.start()) + 1) for found in _FENCE.finditer(text)
-    ]
+    found = []
+    for fence in _FENCE.finditer(text):
+        why_not = _WHY_NOT.search(text, max(0, fence.start() - 200), fence.start())
+        line = text.count("\n", 0, fence.start()) + 1
+        found.append(Block(fence.group(1), fence.group(2), line, why_not.group(1) if why_not else ""))
+    return found
+
+
+def lines_of(page: str) -> Iterator[tuple[str, str]]:
+    """Each line that a page tells to type, with what the page shows below it."""
+    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+        if block.language == "console":
+            for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+                command, _, expected = part.partition("\n")
+                yield command, expected
+
+
+@contextmanager
+def every_sample(page: str, among: Callable[[str], bool] = lambda _: True) -> Iterator[Callable[[str], None]]:
+    """
+    Fail at the end when something that a page shows of a terminal was compared with nothing.
+
+    What is given takes the command of each sample that was compared; `among` says which of the page are meant.
+    """
+    left = [command for command, expected in lines_of(page) if expected.strip() and among(command)]
+    assert left, f"{page} shows nothing of a terminal"
+
+    def was_compared(command: str) -> None:
+        if command in left:
+            left.remove(command)
+
+    yield was_compared
+    assert left == [], f"{page} shows what nothing was compared with"
 
 
 def links(text: str) -> list[str]:

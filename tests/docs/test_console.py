@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from examples.fake_openai_server import Answer, FakeServer
-from tests.docs.pages import ROOT, blocks, steady_output
+from tests.docs.pages import ROOT, every_sample, lines_of, steady_output
 from tests.interop.otel.collector import Collector
 from tests.receiver.running import RunningReceiver, receiver
 
@@ -28,11 +28,13 @@ _SIZE = re.compile(r"[\d.]+ [kM]B")
 _SHARE = re.compile(r"[\d.,]+(?= ?(%|tokens))")
 
 
-# Which file makes what a page shows of a terminal, or most of it; the file names the page.
+# Which file makes what a page shows of a terminal, all of it; the file names the page.
 PRODUCED = {
     "README.md": "tests/docs/test_installed.py",
     "docs/breakpoints.md": __file__,
     "docs/cli.md": __file__,
+    "docs/configuration.md": __file__,
+    "docs/diff.md": "tests/analysis/checks/test_diff_docs.py",
     "docs/export.md": __file__,
     "docs/findings.md": "tests/analysis/findings/test_docs.py",
     "docs/fork.md": __file__,
@@ -49,6 +51,7 @@ PRODUCED = {
     "docs/integrations/openai.md": "tests/integrations/test_framework_examples.py",
     "docs/integrations/pydantic_ai.md": "tests/integrations/test_framework_examples.py",
     "docs/opentelemetry.md": __file__,
+    "docs/privacy.md": __file__,
     "docs/pytest.md": "tests/analysis/checks/test_docs.py",
     "docs/receive.md": __file__,
     "docs/replay.md": __file__,
@@ -144,15 +147,6 @@ def collector() -> Iterator[Collector]:
     made.close()
 
 
-def lines_of(page: str) -> Iterator[tuple[str, str]]:
-    """Each line that a page tells to type, with what the page shows below it."""
-    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
-        if block.language == "console":
-            for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-                command, _, expected = part.partition("\n")
-                yield command, expected
-
-
 def alike(text: str) -> str:
     """What is printed, without what differs from run to run."""
     return _SHARE.sub("N", steady_output(_HASH.sub("HASH", text)))
@@ -161,23 +155,27 @@ def alike(text: str) -> str:
 def test_the_demo_says_what_the_page_of_commands_shows(tmp_path: Path) -> None:
     """It is the first sample on docs/cli.md; below it only commands stand, which make no output."""
     shell = Shell(tmp_path, tmp_path / "data")
-    command, expected = next(lines_of("docs/cli.md"))
-    shown = shell.type(f"{command} --live-seconds 0").replace(str(tmp_path / "data"), "~/.agentdbg")
+    with every_sample("docs/cli.md") as was_compared:
+        command, expected = next(lines_of("docs/cli.md"))
+        shown = shell.type(f"{command} --live-seconds 0").replace(str(tmp_path / "data"), "~/.agentdbg")
 
-    assert alike(shown) == alike(expected)
+        assert alike(shown) == alike(expected)
+        was_compared(command)
 
 
 @pytest.mark.parametrize("page", ["docs/export.md", "docs/html.md"])
 def test_an_export_is_as_its_page_shows_it(page: str, shell: Shell) -> None:
     """Somebody decides by the page whether the format is the one they need."""
     run_id = shell.run_named("demo: book a flight")
-    for command, expected in lines_of(page):
-        typed = re.sub(r"~/\.agentdbg/runs/[0-9a-f-]+", f"$AGENTDBG_DATA_DIR/runs/{run_id}", command)
-        shown = shell.type(typed.replace("latest", run_id))
-        if command.startswith("sha256sum"):
-            shown = re.sub(r"\S*/events", "events", shown)
+    with every_sample(page) as was_compared:
+        for command, expected in lines_of(page):
+            typed = re.sub(r"~/\.agentdbg/runs/[0-9a-f-]+", f"$AGENTDBG_DATA_DIR/runs/{run_id}", command)
+            shown = shell.type(typed.replace("latest", run_id))
+            if command.startswith("sha256sum"):
+                shown = re.sub(r"\S*/events", "events", shown)
 
-        assert alike(shown) == alike(expected), command
+            assert alike(shown) == alike(expected), command
+            was_compared(command)
 
 
 ASKS = """
@@ -194,24 +192,27 @@ def test_a_program_that_knows_nothing_of_us_is_recorded_as_its_page_shows(page: 
     """It is the first thing somebody with an agent of their own tries."""
     command, expected = next(lines_of(page))
     said, _, _ = expected.partition("\n")
-    with FakeServer(lambda _: Answer(text=said)) as server:
+    with every_sample(page) as was_compared, FakeServer(lambda _: Answer(text=said)) as server:
         (shell.folder / command.split()[2]).write_text(ASKS.replace("URL", server.openai_url), encoding="utf-8")
 
         assert alike(shell.type(command)) == alike(expected)
         assert len(server.requests) == 1
+        was_compared(command)
 
 
 def test_what_a_push_says_is_on_its_page(shell: Shell, collector: Collector) -> None:
     """The dry run comes before the first real one, as on the page; then there is nothing new; then nobody listens."""
     run_id = shell.run_named("demo: book a flight")
     sent, dry, again, nobody = lines_of("docs/opentelemetry.md")
-    for command, expected in (dry, sent, again, nobody):
-        if command == nobody[0]:
-            collector.close()
-        typed = command.replace("9277", run_id).replace("http://localhost:4318", collector.url)
-        shown = shell.type(typed).replace(collector.url, "http://localhost:4318")
+    with every_sample("docs/opentelemetry.md") as was_compared:
+        for command, expected in (dry, sent, again, nobody):
+            if command == nobody[0]:
+                collector.close()
+            typed = command.replace("9277", run_id).replace("http://localhost:4318", collector.url)
+            shown = shell.type(typed).replace(collector.url, "http://localhost:4318")
 
-        assert alike(shown) == alike(expected), command
+            assert alike(shown) == alike(expected), command
+            was_compared(command)
 
 
 def test_what_a_receiver_says_is_on_its_page(tmp_path: Path) -> None:
@@ -242,8 +243,10 @@ def test_what_a_receiver_says_is_on_its_page(tmp_path: Path) -> None:
         shown += [process.stdout.readline() for _ in range(2)]
         process.terminate()
 
-    assert command == "agentdbg receive"
-    assert alike(re.sub(r"token=\S+", "token=…", "".join(shown))) == alike(expected)
+    with every_sample("docs/receive.md") as was_compared:
+        assert command == "agentdbg receive"
+        assert alike(re.sub(r"token=\S+", "token=…", "".join(shown))) == alike(expected)
+        was_compared(command)
 
 
 LOOKS_UP = """
@@ -277,12 +280,14 @@ def test_a_replay_says_what_its_page_shows(shell: Shell) -> None:
     writing = LOOKS_UP + 'open("report.txt", "w").write(answer)\n'
     versions = iter([LOOKS_UP, LOOKS_UP, changed, writing, LOOKS_UP])
     run_id = ""
-    for command, expected in lines_of("docs/replay.md"):
-        program.write_text(next(versions), encoding="utf-8")
-        shown = shell.type(command.replace("3f2a", run_id))
-        run_id = run_id or shown.rpartition("agentdbg view ")[2].strip()
+    with every_sample("docs/replay.md") as was_compared:
+        for command, expected in lines_of("docs/replay.md"):
+            program.write_text(next(versions), encoding="utf-8")
+            shown = shell.type(command.replace("3f2a", run_id))
+            run_id = run_id or shown.rpartition("agentdbg view ")[2].strip()
 
-        assert alike(shown) == alike(expected), shown
+            assert alike(shown) == alike(expected), shown
+            was_compared(command)
     assert not (shell.folder / "report.txt").exists()
 
 
@@ -316,20 +321,24 @@ def test_an_import_says_what_its_page_shows(tmp_path: Path) -> None:
     shell = Shell(tmp_path, tmp_path / "data")
     _transcripts(tmp_path)
     last = ""
-    for command, expected in lines_of("docs/import.md"):
-        if "--from claude" in command:
-            _sessions(tmp_path / ".claude" / "projects" / "-home-dev-till")
-            assert _SIZE.sub("SIZE", alike(shell.answer(command, "1"))) == _SIZE.sub("SIZE", alike(expected))
-            continue
-        if "| jq" in command:
-            afresh = Shell(tmp_path, tmp_path / "elsewhere")
-            told = json.loads(afresh.type(command.partition("|")[0] + " 2>/dev/null"))["imported"][0]
-            assert alike(json.dumps(told, indent=2)) == alike(expected)
-            continue
-        shown = shell.type(f"({last}) > /dev/null 2>&1; {command}" if command.startswith("echo") else command)
-        last = command
+    with every_sample("docs/import.md") as was_compared:
+        for command, expected in lines_of("docs/import.md"):
+            if "--from claude" in command:
+                _sessions(tmp_path / ".claude" / "projects" / "-home-dev-till")
+                assert _SIZE.sub("SIZE", alike(shell.answer(command, "1"))) == _SIZE.sub("SIZE", alike(expected))
+                was_compared(command)
+                continue
+            if "| jq" in command:
+                afresh = Shell(tmp_path, tmp_path / "elsewhere")
+                told = json.loads(afresh.type(command.partition("|")[0] + " 2>/dev/null"))["imported"][0]
+                assert alike(json.dumps(told, indent=2)) == alike(expected)
+                was_compared(command)
+                continue
+            shown = shell.type(f"({last}) > /dev/null 2>&1; {command}" if command.startswith("echo") else command)
+            last = command
 
-        assert alike(shown) == alike(expected), shown
+            assert alike(shown) == alike(expected), shown
+            was_compared(command)
 
 
 SUPPORTS = """
@@ -362,11 +371,13 @@ def test_a_fork_says_what_its_page_shows(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(SUPPORTS, encoding="utf-8")
     shell.type(f"{sys.executable} agent.py")
     run_id = shell.run_named("support")
-    for command, expected in lines_of("docs/fork.md"):
-        if "--trials" not in command:
-            shown = shell.type(command.replace("3f2a", run_id))
+    with every_sample("docs/fork.md", lambda command: "--trials" not in command) as was_compared:
+        for command, expected in lines_of("docs/fork.md"):
+            if "--trials" not in command:
+                shown = shell.type(command.replace("3f2a", run_id))
 
-            assert alike(shown) == alike(expected), shown
+                assert alike(shown) == alike(expected), shown
+                was_compared(command)
 
 
 DECIDES = """
@@ -410,10 +421,25 @@ def test_trials_say_what_their_page_shows(tmp_path: Path) -> None:
     shell = Shell(tmp_path, tmp_path / "data")
     (tmp_path / "agent.py").write_text(DECIDES, encoding="utf-8")
     shell.type(f"{sys.executable} agent.py")
-    ((command, expected),) = [line for line in lines_of("docs/fork.md") if "--trials" in line[0]]
-    shown = shell.type(command.replace("3f2a", shell.run_named("support")))
+    with every_sample("docs/fork.md", lambda command: "--trials" in command) as was_compared:
+        ((command, expected),) = [line for line in lines_of("docs/fork.md") if "--trials" in line[0]]
+        shown = shell.type(command.replace("3f2a", shell.run_named("support")))
 
-    assert alike(shown) == alike(expected), shown
+        assert alike(shown) == alike(expected), shown
+        was_compared(command)
+
+
+IN_CLEAR = """
+from agentdbg import record_tool_call, traced_run
+
+KEY = "sk-proj-" + "Zk3vQ8xw1TnB5rYp0LdM7sHc" * 2
+for number in range(2):
+    with traced_run(f"nightly {number}"):
+        for _ in range(3 if number else 0):
+            record_tool_call("call", args={"header": f"Bearer {KEY}"}, result="ok")
+        if number:
+            record_tool_call("login", args={"user": "ada", "password": "hunter2-9Xq-4412"}, result="ok")
+"""
 
 
 REFUNDS = """from agentdbg import llm, tool
@@ -439,11 +465,38 @@ handle("A-17")
 """
 
 
+def test_settings_and_their_mistakes_are_told_as_their_page_shows(tmp_path: Path) -> None:
+    """Somebody looks up where a value came from, or why one was not taken."""
+    shell = Shell(tmp_path, Path("/home/ada/runs"))
+    (tmp_path / "agent.py").write_text("from agentdbg import traced_run\n\nwith traced_run('an agent'):\n    pass\n")
+    with every_sample("docs/configuration.md") as was_compared:
+        for command, expected in lines_of("docs/configuration.md"):
+            if "agent.py" in command:
+                shell.environment["AGENTDBG_DATA_DIR"] = str(tmp_path / "data")
+            shown = shell.type(command.replace("python ", f"{sys.executable} "))
+
+            assert sorted(alike(shown).splitlines()) == sorted(alike(expected).splitlines()), shown
+            was_compared(command)
+
+
+def test_an_audit_says_what_its_page_shows(tmp_path: Path) -> None:
+    """What was recorded in clear is named by its beginning and its length, never whole."""
+    shell = Shell(tmp_path, tmp_path / "data")
+    (tmp_path / "agent.py").write_text(IN_CLEAR, encoding="utf-8")
+    shell.type(f"AGENTDBG_REDACT=0 {sys.executable} agent.py 2> /dev/null")
+    with every_sample("docs/privacy.md") as was_compared:
+        ((command, expected),) = lines_of("docs/privacy.md")
+
+        assert alike(shell.type(command)) == alike(expected)
+        was_compared(command)
+
+
 def test_a_pause_looks_as_its_page_shows_it(tmp_path: Path) -> None:
     """Somebody types after the page; what they see should be what they read."""
     shell = Shell(tmp_path, tmp_path / "data")
     (tmp_path / "agent.py").write_text(REFUNDS, encoding="utf-8")
     ((command, expected),) = lines_of("docs/breakpoints.md")
     answers = re.findall(r"^\(agentdbg\) (.+)$", expected, re.MULTILINE)
-
-    assert alike(shell.answer(command, *answers)) == alike(expected)
+    with every_sample("docs/breakpoints.md") as was_compared:
+        assert alike(shell.answer(command, *answers)) == alike(expected)
+        was_compared(command)

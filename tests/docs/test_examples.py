@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.storage import list_runs, load_events
-from tests.docs.pages import ROOT, Block, blocks, steady_output
+from tests.docs.pages import ROOT, Block, blocks, every_sample, lines_of, steady_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def test_the_code_on_a_page_runs_and_prints_what_it_says(
     sessions.mkdir(parents=True)
     shutil.copy(SESSION, sessions)
     namespace: dict[str, Any] = {"__name__": "docs_example"}
-    printed = ""
+    printed, compared = "", list[str]()
     for block in blocks((ROOT / path).read_text(encoding="utf-8")):
         where = f"{path}:{block.line}"
         if block.language == "python":
@@ -57,8 +57,12 @@ def test_the_code_on_a_page_runs_and_prints_what_it_says(
         elif block.language == "output":
             assert steady_output(printed) == steady_output(block.text), where
         elif block.language == "console":
-            _run_commands(block, where, folder)
+            compared += _run_commands(block, where, folder)
 
+    if any(expected.strip() for _, expected in lines_of(path)):
+        with every_sample(path) as was_compared:
+            for command in compared:
+                was_compared(command)
     assert capsys.readouterr().err == "", "an example made AgentDbg complain"
     assert list_runs(), f"{path} records nothing"
 
@@ -90,7 +94,8 @@ def _execute(block: Block, where: str, folder: Path, namespace: dict[str, Any]) 
     return printed.getvalue()
 
 
-def _run_commands(block: Block, where: str, folder: Path) -> None:
+def _run_commands(block: Block, where: str, folder: Path) -> list[str]:
+    compared = []
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         words = shlex.split(command)
@@ -98,6 +103,8 @@ def _run_commands(block: Block, where: str, folder: Path) -> None:
         done = _python(arguments, folder)
         shown = done.stdout + done.stderr  # a terminal shows both
         assert steady_output(shown) == steady_output(expected), f"{where}: $ {command}\n{shown}"
+        compared.append(command)
+    return compared
 
 
 def _python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -18,9 +18,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.docs.pages import ROOT, blocks, steady_output
+from tests.docs.pages import ROOT, blocks, every_sample, steady_output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -105,19 +106,20 @@ def test_every_line_of_a_page_works_as_it_stands(page: str, machine: Machine, tm
     project = tmp_path / "project"
     project.mkdir()
     printed = ""
-    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
-        where = f"{page}:{block.line}"
-        if block.language == "python":
-            named = re.match(r"# (\w+\.py)\n", block.text)
-            file = project / (named.group(1) if named else "example.py")
-            file.write_text(block.text, encoding="utf-8")
-            printed = "" if named else machine.run("python example.py", project)
-        elif block.language == "output":
-            assert steady_output(printed) == steady_output(block.text), where
-        elif block.language == "sh":
-            _type(block.text, machine, project)
-        elif block.language == "console":
-            _type_and_compare(block.text, where, machine, project)
+    with every_sample(page) as was_compared:
+        for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+            where = f"{page}:{block.line}"
+            if block.language == "python":
+                named = re.match(r"# (\w+\.py)\n", block.text)
+                file = project / (named.group(1) if named else "example.py")
+                file.write_text(block.text, encoding="utf-8")
+                printed = "" if named else machine.run("python example.py", project)
+            elif block.language == "output":
+                assert steady_output(printed) == steady_output(block.text), where
+            elif block.language == "sh":
+                _type(block.text, machine, project)
+            elif block.language == "console":
+                _type_and_compare(block.text, where, machine, project, was_compared)
 
 
 def test_four_commands_lead_from_nothing_to_ones_own_run_in_the_page(tmp_path: Path) -> None:
@@ -162,11 +164,14 @@ def _type(lines: str, machine: Machine, project: Path) -> None:
             machine.run(command, project)
 
 
-def _type_and_compare(text: str, where: str, machine: Machine, project: Path) -> None:
+def _type_and_compare(
+    text: str, where: str, machine: Machine, project: Path, was_compared: Callable[[str], None]
+) -> None:
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         shown = machine.run(command, project)
         assert steady_output(shown) == steady_output(expected), f"{where}: $ {command}\n{shown}"
+        was_compared(command)
 
 
 def test_a_released_package_leads_to_its_repository(machine: Machine, tmp_path: Path) -> None:

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, anchors, links, without_blocks
-from tests.docs.test_console import PRODUCED, lines_of
+from tests.docs.pages import PAGES, ROOT, anchors, blocks, lines_of, links, without_blocks
+from tests.docs.test_console import PRODUCED
+from tests.docs.test_examples import PAGES as RUN
+
+CODE = {"python", "py", "sh", "json", "sql", "yaml", "toml"}
+# What a terminal shows, and what the Python block before it prints.
+SHOWN = {"console", "output"}
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,9 +90,25 @@ def test_a_page_says_first_what_it_is_for(page: Path) -> None:
 
 
 def test_what_pages_show_of_a_terminal_is_produced_by_a_test() -> None:
-    """A sample that nobody makes anew is wrong after a month. Page by page: not every line of a block is compared."""
+    """A sample that nobody makes anew is wrong after a month; `every_sample` fails for one that is not compared."""
     showing = {_name(page) for page in PAGES if any(expected.strip() for _, expected in lines_of(_name(page)))}
 
     assert showing == set(PRODUCED)
     for name, file in PRODUCED.items():
-        assert name.rpartition("/")[2] in (ROOT / file).read_text(encoding="utf-8"), f"{file} makes nothing of {name}"
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert name.rpartition("/")[2] in text, f"{file} makes nothing of {name}"
+        assert "every_sample(" in text, f"{file} may leave out what {name} shows"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_block_is_code_is_compared_or_says_why_not(page: Path) -> None:
+    """Output without a language, or in a block that no test looks at, would slip through."""
+    for block in blocks(page.read_text(encoding="utf-8")):
+        where = f"{_name(page)}:{block.line}"
+        assert block.language in CODE | SHOWN | {"text"}, f"{where}: {block.language or 'no language'}"
+        if block.text.startswith("$ "):
+            assert block.language == "console", f"{where} is what a terminal shows"
+        if block.language == "text":
+            assert block.why_not, f"{where}: make it a console sample, or say why it is compared with nothing"
+        if block.language == "output":
+            assert _name(page) in RUN, f"{where}: no test runs the code before it"

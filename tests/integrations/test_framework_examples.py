@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from examples.fake_openai_server import Answer, FakeServer, Request
-from tests.docs.pages import blocks, steady_output
+from tests.docs.pages import blocks, every_sample, lines_of, steady_output
 from tests.integrations.story import SUMMARY, check_tree
 
 if TYPE_CHECKING:
@@ -50,15 +50,16 @@ def test_an_example_runs_and_is_recorded(name: str, tmp_path: Path, recorded: Re
     hint, said = done.stdout.splitlines()
     assert said == SUMMARY
     assert hint == f"recorded; see it with: agentdbg view {run.meta['run_id'][:8]}"
-    shown = (ROOT / "docs" / "integrations" / page).read_text(encoding="utf-8")
-    sample = re.search(r"^\$ python examples/\S+\n((?:.*\n)*?)(?=```|\$ )", shown, re.MULTILINE)
-    assert sample is not None
-    assert steady_output(done.stdout) == steady_output(sample[1])
-    found = re.search(r"^\$ agentdbg show .*\n((?:.*\n)*?)(?=```|\$ )", shown, re.MULTILINE)
-    if found is not None:
-        command = [sys.executable, "-m", "agentdbg", "show", run.meta["run_id"]]
-        printed = subprocess.run(command, env=os.environ, capture_output=True, encoding="utf-8", check=True).stdout
-        assert _whatever_order(printed) == _whatever_order(found[1])
+    with every_sample(f"docs/integrations/{page}") as was_compared:
+        for command, expected in lines_of(f"docs/integrations/{page}"):
+            if command.startswith("python examples/"):
+                assert steady_output(done.stdout) == steady_output(expected)
+                was_compared(command)
+            elif command.startswith("agentdbg show "):
+                words = [sys.executable, "-m", "agentdbg", "show", run.meta["run_id"]]
+                shows = subprocess.run(words, env=os.environ, capture_output=True, encoding="utf-8", check=True)
+                assert _whatever_order(shows.stdout) == _whatever_order(expected)
+                was_compared(command)
 
 
 def _whatever_order(shown: str) -> list[str]:
@@ -98,6 +99,7 @@ def test_a_tutorial_prints_what_it_shows(name: str, tmp_path: Path, monkeypatch:
         monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:asyncio")  # which warns of a setting that a newcomer lacks
         folder = tmp_path / "shop"
         folder.mkdir()
+        compared = []
         for block in blocks((ROOT / "docs" / "tutorials" / name).read_text(encoding="utf-8")):
             if block.language == "python":
                 (folder / "agent.py").write_text(block.text, encoding="utf-8")
@@ -108,4 +110,8 @@ def test_a_tutorial_prints_what_it_shows(name: str, tmp_path: Path, monkeypatch:
                 done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
 
                 assert steady_output(done.stdout + done.stderr) == steady_output(expected), command
+                compared.append(command)
                 assert command.startswith(("agentdbg run", "agentdbg fork")) or len(server.requests) == asked, command
+        with every_sample(f"docs/tutorials/{name}") as was_compared:
+            for command in compared:
+                was_compared(command)

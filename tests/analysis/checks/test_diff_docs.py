@@ -11,7 +11,7 @@ import pytest
 
 from agentdbg.analysis.diff import Diff
 from agentdbg.storage import list_runs
-from tests.docs.pages import ROOT, blocks, printed, steady
+from tests.docs.pages import ROOT, blocks, every_sample, lines_of, printed, steady
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,15 +81,11 @@ def test_the_commands_print_what_the_page_shows(runs: tuple[Path, str], monkeypa
     """A reader compares what they see with what they were told."""
     monkeypatch.delenv("COLUMNS", raising=False)
     folder, first = runs
-    shown = [block for block in blocks((ROOT / PAGE).read_text(encoding="utf-8")) if block.text.startswith("$ ")]
-
-    for block in shown:
-        command, _, expected = block.text.partition("\n")
-        words = shlex.split(command.replace("7f3f", first))[2:]
-        assert steady(_run(folder, "-m", "agentdbg", *words), _CHANGING) == steady(expected, _CHANGING), (
-            f"{PAGE}:{block.line}: {command}"
-        )
-    assert len(shown) == 2
+    with every_sample(PAGE) as was_compared:
+        for command, expected in lines_of(PAGE):
+            words = shlex.split(command.replace("7f3f", first))[1:]
+            assert steady(_run(folder, "-m", "agentdbg", *words), _CHANGING) == steady(expected, _CHANGING), command
+            was_compared(command)
 
 
 def test_the_python_of_the_page_gives_what_it_says(runs: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:

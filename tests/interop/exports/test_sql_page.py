@@ -10,8 +10,7 @@ import pytest
 from benchmarks.made_up_runs import write_many_runs
 from benchmarks.tables_speed import questions
 from tests.commands.stored import store
-from tests.docs.pages import ROOT, blocks
-from tests.docs.test_console import lines_of
+from tests.docs.pages import ROOT, blocks, every_sample, lines_of
 from tests.interop.exports.runs import rich_story
 
 if TYPE_CHECKING:
@@ -47,9 +46,11 @@ def test_the_first_sample_is_what_is_printed(
     write_many_runs(tmp_path, 40)
     monkeypatch.setenv("AGENTDBG_DATA_DIR", str(tmp_path))
     ((command, expected),) = lines_of("docs/sql.md")
-    ran = cli(*shlex.split(command)[1:])
+    with every_sample("docs/sql.md") as was_compared:
+        ran = cli(*shlex.split(command)[1:])
 
-    assert ran.out == expected
+        assert ran.out == expected
+        was_compared(command)
 
 
 @pytest.mark.parametrize("number", range(10), ids=[title for title, _ in questions()])
