@@ -1,9 +1,10 @@
 """
-What a tool's result says of itself: an error although the call counts as done, or nothing at all.
+What a tool's result says of itself although the call counts as done: that it failed, and why.
 
-Tools for models rarely raise: they answer `{"isError": true, …}`, `{"ok": false}`, "HTTP 404" or `{"hits": []}`, and
-the stored status stays ok. That status decides what is counted; what is said here is for findings. A text counts only
-by how it begins: a page about errors, a log that mentions one and code that raises one are results like any other.
+Tools for models rarely raise: they answer `{"isError": true, …}`, `{"ok": false}`, "HTTP 404" or "order 7 not found",
+and the stored status stays ok. That status decides what is counted; what is said here is for findings. A member counts
+by its name and its value together; a text only by how it begins or ends. A record of something that failed, figures
+of failures, a page about errors and code that raises one are results like any other.
 """
 
 from __future__ import annotations
@@ -12,50 +13,58 @@ import re
 from typing import Any
 
 from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.empty_results import ABOUT_THE_CALL, opened, plain_key
 from agentdbg.analysis.error_texts import error_said_in, is_error_text
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import one_line
 from agentdbg.events.facts import whole_number
 
-__all__ = ["error_in_answer", "error_in_result", "is_empty"]
+__all__ = ["error_in_answer", "error_in_result"]
 
-_GOOD_NEWS = re.compile(
-    r"\s*(?:there (?:are|were) )?(?:no|0|zero)\s+(?:\w+\s+){0,2}(?:bugs?|changes|conflicts?|diagnostics|differences"
-    r"|errors?|failures?|findings|issues?|leaks?|problems?|violations?|vulnerabilit(?:y|ies)|warnings?)\b",
-    re.IGNORECASE,
-)
-"""What was looked for and is better not there."""
-_NOTHING_FOUND = re.compile(
-    r"\s*(?:[^.\n]{0,40}\b(?:returned|found|gave|yielded|with|there (?:are|were))\s+)?(?:no|0|zero)\s+(?:\w+\s+){0,2}"
-    r"(?:results?|records?|match(?:es)?|hits?|rows?|items?|data|documents?|entries|files?|found|available|returned)\b"
-    r"[^\n]{0,80}$|\s*(?:nothing (?:was )?found|not found|\(?empty\)?|\(no (?:output|results?)\))\.?\s*$"
-    r"|[^.\n]{0,40}\b(?:did(?: not|n't) (?:match|find|return) any|could(?: not|n't) find any|returned nothing)"
-    r"\b[^\n]{0,80}$"
-    r"|\s*(?:Empty DataFrame\b|Empty set\s*(?:$|\()|No such \w+\.?\s*$|There (?:are|were) no (?:\w+ ){1,4}?\w+\.?\s*$)"
-    r"|(?:[^\n]*\n[-+| ]+\n)?\s*\(0 rows\)\s*$|\s*<(\w+)(?:\s[^<>]*)?(?:/>|>\s*</\1>)\s*$",
-    re.IGNORECASE,
-)
 _LOOKED_AT = 200
+_SHORT = 2_000
 _DEEPEST = 3
-_SHORTEST_NAME = 3
-_SAYS_FAILED = frozenset({"iserror", "haserror", "error", "errored", "failed", "isfailed", "failure", "timedout"})
+_MOST_ITEMS = 50
+_MEMBERS_OF_A_RECORD = 3
+_SAYS_FAILED = frozenset(
+    {"iserror", "haserror", "haserrors", "error", "errors", "errored", "failed", "isfailed", "failure", "timedout"}
+)
 _SAYS_DONE = frozenset(
     {"acknowledged", "ok", "success", "succeeded", "successful", "issuccess", "issuccessful", "isok"}
 )
 _OWN_IDS = frozenset({"id", "requestid", "traceid", "toolcallid", "callid", "correlationid", "valid", "invalid"})
 _STATES = frozenset({"outcome", "result", "state", "status"})
-_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc", "retcode"})
+_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc", "retcode", "errcode", "errno"})
 _STATUS = frozenset({"statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode", "status"})
-_ERRORS = frozenset({"err", "errmsg", "error", "errormsg", "toolerror"})
+_CODE = frozenset({"code", "cod", *_STATUS})
+_ERRORS = frozenset({"err", "errmsg", "error", "errormsg", "failure", "toolerror"})
+_ERROR_WORDS = frozenset({"exception", "errormessage", "errorcode", "errortext", "failuremessage"})
 _NO_ERROR = frozenset({"", "0", "false", "n/a", "na", "nil", "no", "none", "null", "ok", "success"})
-_REFUSED_WORDS = frozenset({"denied", "refused", "rejected"})
+_REFUSED_WORDS = frozenset({"declined", "denied", "refused", "rejected"})
+_FAILED_WORDS = frozenset(
+    {"error", "errored", "fail", "failed", "failure", "fatal", "timeout", "timed_out", "not_found", "unsuccessful"}
+)
 _BARE_MESSAGE = frozenset({"detail", "message", "msg"})
 _BESIDE_A_MESSAGE = frozenset({"documentationurl", "requestid", "timestamp", "traceid"})
 """An answer of nothing but a message is told by its words, as a text is."""
+_BESIDE_A_CODE = frozenset({"details", "errors", "hint", "name", "status", "type", *_BARE_MESSAGE, *_BESIDE_A_MESSAGE})
+_FINE_CODE = re.compile(r"0+|[123]\d\d|ok|success\w*|none|[A-Z]{3}", re.IGNORECASE)
 _ERRNO = re.compile(r"E[A-Z]{3,}")
-_FAILED_WORDS = frozenset(
-    {"error", "errored", "failed", "failure", "fatal", "timeout", "timed_out", "not_found", "unsuccessful"}
+_DONE_COUNT = re.compile(
+    r"(?:total|num|n|records|rows|items)?(?:accepted|completed|created|deleted|done|entries|imported|inserted|indexed|items"
+    r"|migrated|ok|passed|passes|processed|saved|sent|succeeded|success|successes|successful|updated|uploaded|written)"
+    r"(?:count|items|records|rows)?"
 )
+_FAILED_COUNT = re.compile(
+    r"(?:total|num|n|records|rows|items)?(?:failed|failures?|errors|errorcount|rejected|unprocessed)"
+)
+_FAILED_ITEMS = re.compile(
+    r"(?:failed|unprocessed)(?:count|entries|entrycount|ids|items|keys|put|records?|recordcount|rows)+"
+)
+_OVER_TIME = re.compile(
+    r"(?:^|_)(?:avg|date|day|from|hour|month|mean|p\d\d|period|rate|ratio|since|week|window|year)(?:_|$)"
+)
+"""Figures of a stretch of time are a report about others."""
 _AROUND = ("result", "response", "data", "output", "content", "body", "value", "structuredContent")
 _WORDS = (
     "error",
@@ -78,94 +87,64 @@ _TELLING_KEY = re.compile(
     re.IGNORECASE,
 )
 _TELLING_TEXT = re.compile(r'":\s*"(?:[A-Z]\w*)?(?:Error|Exception|Traceback|ERROR|error)\b')
-_LISTS = frozenset(
-    {
-        "hits",
-        "results",
-        "items",
-        "matches",
-        "rows",
-        "records",
-        "documents",
-        "docs",
-        "entries",
-        "data",
-        "files",
-        "values",
-    }
-    | {"pages", "articles"}
-)
-_WRAPS = frozenset({"result", "response", "output", "content", "body", "text", "stdout"})
-_GOES_ON = ("next", "nextpage", "nexttoken", "nextcursor", "nextpagetoken", "cursor", "hasmore", "hasnextpage")
-_COUNTS = frozenset(
-    {"count", "total", "rows", "hits", "matches", "results", "found", "numresults", "totalcount", "totalresults"}
-    | {"resultcount", "rowcount", "totalhits", "size", "length", "numfound", "n"}
-)
-_ECHOES = frozenset(
-    {"query", "q", "search", "term", "status", "ok", "success", "took", "tookms", "page", "limit", "offset", "cursor"}
-    | {
-        "next",
-        "nextpage",
-        "nexttoken",
-        "nextcursor",
-        "nextpagetoken",
-        "hasmore",
-        "hasnextpage",
-        "start",
-        "type",
-        "kind",
-        "elapsed",
-        "url",
-        "filters",
-        "error",
-        "iserror",
-        "maxscore",
-        "requestid",
-    }
-)
-
-
-_ABOUT_THE_SEARCH = re.compile(
-    r"(?:^|_|(?<=[a-z]))(?:aggregations?|facets?|filters?|info|information|links|meta|metadata|paging|pagination|params"
-    r"|parameters?|query|request|shards|stats|suggest|totals?|usage)$",
-    re.IGNORECASE,
-)
-
-
-def _plain_key(key: Any) -> str:
-    return str(key).replace("_", "").replace("-", "").lower()
 
 
 def error_in_result(result: Any) -> str | None:
     """The error a result reports although its call counts as done; None when it reports none."""
-    if isinstance(result, str) and result[:1] in ("{", "[") and not _may_tell(result):
+    if isinstance(result, str) and len(result) > _SHORT and result[:1] in ("{", "[") and not _may_tell(result):
         return None  # reading a long text takes a while, and nearly every result is fine
-    return _error_in(_opened(result), 0)
+    return _error_in(opened(result), 0)
 
 
 def _error_in(result: Any, depth: int) -> str | None:
     if isinstance(result, str):
         return one_line(said, 160) if (said := error_said_in(result)) else None
+    if isinstance(result, list):
+        return next((one for item in result[:_MOST_ITEMS] if (one := _error_of_one_item(item))), None)
     if not isinstance(result, dict) or depth > _DEEPEST:
         return None
-    error = next((one for key, one in result.items() if _plain_key(key) in _ERRORS and _is_told(one)), None)
+    error = next((one for key, one in result.items() if plain_key(key) in _ERRORS and _is_told(one)), None)
     if error is not None:
         return one_line(failure_of({"error": error}).text, 160)
     why = _why(result)
     return one_line(_words(result) or why, 160) if why is not None else _error_inside(result, depth)
 
 
+def _error_of_one_item(item: Any) -> str | None:
+    """What one of many results says of its failure: `{"id": 2, "ok": false, "error": "gone"}`."""
+    if not isinstance(item, dict) or not any(
+        plain_key(key) in _SAYS_DONE and one is False for key, one in item.items()
+    ):
+        return None
+    error = item.get("error")
+    return one_line(failure_of({"error": error}).text, 160) if _is_told(error) else None
+
+
 def _error_inside(result: dict[str, Any], depth: int) -> str | None:
     """What a result says that only wraps another one; beside other things, an inner error is a part of the truth."""
-    inner: list[Any] = [_opened(result[name]) for name in _AROUND if name in result]
-    if len(inner) == 1 and all(name in _AROUND or _plain_key(name) in _ECHOES for name in result):
+    inner: list[Any] = [opened(result[name]) for name in _AROUND if result.get(name)]
+    if len(inner) == 1 and all(name in _AROUND or plain_key(name) in ABOUT_THE_CALL for name in result):
         return _error_in(inner[0], depth + 1)
+    if len(result) == 1 and isinstance(thing := next(iter(result.values())), dict):
+        return _error_of_thing(thing)
     printed = result.get("stderr")
     if isinstance(printed, str) and is_error_text(printed) and not result.get("stdout"):
         return _error_in(printed, depth + 1)
-    said = [item for key, item in result.items() if _plain_key(key) not in _BESIDE_A_MESSAGE]
-    is_bare = len(said) == 1 and isinstance(said[0], str) and not _BARE_MESSAGE.isdisjoint(map(_plain_key, result))
+    said = [item for key, item in result.items() if plain_key(key) not in _BESIDE_A_MESSAGE]
+    is_bare = len(said) == 1 and isinstance(said[0], str) and not _BARE_MESSAGE.isdisjoint(map(plain_key, result))
     return _error_in(said[0], depth + 1) if is_bare else None
+
+
+def _error_of_thing(thing: dict[str, Any]) -> str | None:
+    """What the one thing that was made or changed says: its own error, complaints, or why it was refused."""
+    error = thing.get("error")
+    if isinstance(error, dict) and _is_told(error):
+        return one_line(failure_of({"error": error}).text, 160)
+    status = next((item for key, item in thing.items() if plain_key(key) in _STATES), None)
+    reason = next((item for key, item in thing.items() if plain_key(key).endswith("reason")), None)
+    if isinstance(status, str) and status.lower() in _FAILED_WORDS | _REFUSED_WORDS and isinstance(reason, str):
+        return one_line(reason, 160)
+    return one_line(_words({"errors": _complaints_in(thing)}) or "errors", 160) if _complaints_in(thing) else None
 
 
 def error_in_answer(answer: Any) -> str | None:
@@ -182,95 +161,77 @@ def _may_tell(text: str) -> bool:
     return _TELLING_KEY.search(ends) is not None or _TELLING_TEXT.search(ends) is not None
 
 
-def is_empty(result: Any) -> bool:
-    """Whether a result holds nothing: null, an empty text or list, "No results found", or lists that are all empty."""
-    if isinstance(result, str) and len(result) > _LOOKED_AT:
-        return not result.strip()
-    result = _opened(result)
-    if isinstance(result, str):
-        return result.strip().lower() in ("", "null", "none") or _says_nothing_found(result)
-    return _holds_nothing(result, 0)
-
-
-def _says_nothing_found(text: str) -> bool:
-    return _NOTHING_FOUND.match(text) is not None and _GOOD_NEWS.match(text) is None
-
-
-def _holds_nothing(value: Any, depth: int) -> bool:
-    value = _opened(value) if isinstance(value, list) else value
-    if isinstance(value, dict) and value:
-        return depth <= _DEEPEST and _members_hold_nothing(value, depth)
-    if isinstance(value, list):
-        return all(_is_hollow(item, depth) for item in value)
-    if isinstance(value, str) and depth:
-        return value.strip() in ("", "[]", "{}", "null") or _says_nothing_found(value[:_LOOKED_AT])
-    return value is None or value in ({}, "")
-
-
-def _members_hold_nothing(value: dict[str, Any], depth: int) -> bool:
-    plain = {_plain_key(key): item for key, item in value.items()}
-    if any(plain.get(key) for key in _GOES_ON) or any(_is_number(plain.get(key)) and plain[key] for key in _COUNTS):
-        return False  # the last page of a list, or one of several
-    lists = [item for key, item in value.items() if _is_list_name(key) and not _is_number(item)]
-    if lists:
-        # An order without items is an order; what stands about the search itself is nothing.
-        others = [key for key, item in value.items() if isinstance(item, dict) and item and not _is_list_name(key)]
-        return all(map(_ABOUT_THE_SEARCH.search, map(str, others))) and all(
-            _holds_nothing(item, depth + 1) for item in lists
-        )
-    told = {key: item for key, item in plain.items() if key not in _ECHOES}
-    if told and all(_GOOD_NEWS.match(f"no {key}") for key in told):
-        return False
-    if len(told) == 1 and "message" in told:
-        return isinstance(told["message"], str) and _says_nothing_found(told["message"])
-    return any(len(key) >= _SHORTEST_NAME for key in told) and all(
-        (item == 0 if key in _COUNTS and _is_number(item) else _is_hollow(item, depth, key))
-        for key, item in told.items()
-    )
-
-
-def _is_hollow(item: Any, depth: int, key: str = "") -> bool:
-    """Whether a part of a result is a container with nothing in it; a number or a word is something."""
-    if isinstance(item, str):
-        return key in _WRAPS and _holds_nothing(item, depth + 1)
-    return item is None or (isinstance(item, (list, dict)) and _holds_nothing(item, depth + 1))
-
-
-def _is_list_name(key: Any) -> bool:
-    """`hits`, `organic_results`, `searchResults`."""
-    return re.split(r"[_\W]|(?<=[a-z])(?=[A-Z])", str(key))[-1].lower() in _LISTS
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float))
-
-
 def _why(result: dict[str, Any]) -> str | None:
     """Which part of a result says that it failed."""
     for name, item in result.items():
-        if _says_failed(_plain_key(name), item) and not (name.lower() in _STATES and _is_record(result, item)):
+        if _says_failed(plain_key(name), item) and not (name.lower() in _STATES and _is_record(result, item)):
             return f"{name} is {str(item).lower()}" if isinstance(item, bool) else f"{name} {item}"
     return _why_together(result)
 
 
 def _why_together(result: dict[str, Any]) -> str | None:
     """Which members say it that say nothing alone."""
-    errors, status, raised = result.get("errors"), result.get("status"), result.get("__type")
-    is_report = "valid" in result or "isValid" in result or "is_valid" in result  # what was checked is wrong
-    has_words = isinstance(result.get("message") or result.get("msg"), str)
-    code = result.get("code")
+    status, raised = result.get("status"), result.get("__type")
+    code = next((item for key, item in result.items() if plain_key(key) in _CODE), None)
     is_code = (type(code) is int and code < 0) or _is_http_error(code) or _ERRNO.fullmatch(str(code)) is not None
     is_refused = isinstance(status, str) and status.lower() in _REFUSED_WORDS and bool(_words(result))
+    is_printed = not {"stdout", "stderr"}.isdisjoint(map(plain_key, result))
     signs = {
-        "errors": isinstance(errors, (list, dict)) and errors and not result.get("data") and not is_report,
+        "errors": bool(_complaints_in(result)),
         "detail": _are_complaints(result.get("detail")),
         "fault": isinstance(result.get("fault") or result.get("Fault"), dict),
         str(raised): isinstance(raised, str) and raised.endswith(("Exception", "Error")),
         f"status {status}": is_refused and not _is_record(result, status),
-        f"code {code}": has_words and is_code,
-        "type error": has_words and result.get("type") == "error",
+        f"code {code}": bool(code) and ((is_code and bool(_words(result))) or _is_error_object(result, code)),
+        f"exit code {code}": type(code) is int and code != 0 and is_printed and not _is_http_error(code),
+        "type error": isinstance(result.get("message") or result.get("msg"), str) and result.get("type") == "error",
     }
-    return next((sign for sign, is_so in signs.items() if is_so), None)
+    return next((sign for sign, is_so in signs.items() if is_so), None) or _failed_part(result)
+
+
+def _complaints_in(result: dict[str, Any]) -> Any:
+    """The `errors` or `userErrors` of a result that holds nothing else."""
+    if any(plain_key(key) in ("valid", "isvalid") for key in result):
+        return None  # what was checked is wrong
+    for key, item in result.items():
+        if not isinstance(item, (list, dict)) or not item:
+            continue
+        name = plain_key(key)
+        if name == "errors" and isinstance(item, list) and _is_of_graphql(item[0]):
+            return item
+        others = [one for other, one in result.items() if other != key and plain_key(other) not in ABOUT_THE_CALL]
+        if (name == "errors" and not result.get("data")) or (
+            name.endswith(("errors", "errormessages")) and not any(others)
+        ):
+            return item
+    return None
+
+
+def _is_of_graphql(error: Any) -> bool:
+    """An error beside the data there is, with the place in the query that it is about."""
+    return isinstance(error, dict) and "message" in error and not {"extensions", "locations", "path"}.isdisjoint(error)
+
+
+def _is_error_object(result: dict[str, Any], code: Any) -> bool:
+    """Whether a result is a code and a message and nothing else, and the code is none of success."""
+    names = {plain_key(key) for key in result}
+    has_message = isinstance(next((result[key] for key in result if plain_key(key) in ("message", "msg")), None), str)
+    is_bare = has_message and names <= _CODE | _BESIDE_A_CODE and ("details" in names or isinstance(code, str))
+    return is_bare and _FINE_CODE.fullmatch(str(code)) is None
+
+
+def _failed_part(result: dict[str, Any]) -> str | None:
+    """How many of a batch failed, where beside it stands how many did not."""
+    if any(_OVER_TIME.search(str(key).lower()) for key in result):
+        return None
+    is_batch = any(
+        _DONE_COUNT.fullmatch(plain_key(key)) and isinstance(item, (int, list)) for key, item in result.items()
+    )
+    for key, item in result.items():
+        is_count = (is_batch and _FAILED_COUNT.fullmatch(plain_key(key))) or _FAILED_ITEMS.fullmatch(plain_key(key))
+        if is_count and isinstance(item, (int, list, dict)) and item:
+            return f"{key}: {item if isinstance(item, int) else len(item)}"
+    return None
 
 
 def _are_complaints(detail: Any) -> bool:
@@ -280,7 +241,10 @@ def _are_complaints(detail: Any) -> bool:
 
 def _is_record(result: dict[str, Any], status: Any) -> bool:
     """Whether a status is that of the thing which was asked for: a job, an order or a room, with an id of its own."""
-    keys = {_plain_key(key) for key in result} - _OWN_IDS
+    keys = {plain_key(key) for key in result} - _OWN_IDS
+    about_it = keys - ABOUT_THE_CALL - _CODE - _STATES
+    if not _words(result) and len(about_it) >= _MEMBERS_OF_A_RECORD:
+        return True
     is_plain_failure = isinstance(status, str) and status.lower().startswith("error")
     is_plain_failure &= "createdat" not in keys or bool(_words(result))
     return not is_plain_failure and any(key.endswith(("id", "createdat", "updatedat")) for key in keys)
@@ -290,8 +254,12 @@ def _says_failed(key: str, item: Any) -> bool:
     """Whether one member of a result says by itself that the call failed."""
     if key in _EXIT:
         return type(item) is int and item != 0
-    if key in ("exception", "errormessage", "errorcode"):
+    if key in _ERROR_WORDS:
         return isinstance(item, str) and _is_told(item)
+    if key == "sqlstate":
+        return isinstance(item, str) and not item.startswith("00")
+    if key == "status" and isinstance(item, dict):
+        return _is_http_error(item.get("code"))
     is_word = key in _STATES and isinstance(item, str) and item.lower() in _FAILED_WORDS
     is_told = (key in _SAYS_FAILED and _truth(item) is True) or (key in _SAYS_DONE and _truth(item) is False)
     is_told = is_told or (key == "ok" and type(item) is int and item == 0)
@@ -319,7 +287,7 @@ def _truth(value: Any) -> bool | None:
 def _words(result: dict[str, Any]) -> str:
     """What a failed result says in words."""
     for name in _WORDS:
-        said = _opened(result.get(name))
+        said = opened(result.get(name))
         if isinstance(said, list) and said and isinstance(said[0], (str, dict)):
             said = said[0]
         if isinstance(said, dict):
@@ -327,16 +295,3 @@ def _words(result: dict[str, Any]) -> str:
         if isinstance(said, str) and said.strip():
             return said
     return ""
-
-
-def _opened(result: Any) -> Any:
-    """A result without what it is wrapped in: JSON in a text, an RPC's envelope, the one text part of a message."""
-    if isinstance(result, str):
-        result = parse_embedded(result)
-    if isinstance(result, dict) and "jsonrpc" in result and "result" in result:
-        result = result["result"]
-    if isinstance(result, list) and len(result) == 1 and isinstance(result[0], dict):
-        text = result[0].get("text")
-        if isinstance(text, str):
-            return parse_embedded(text)
-    return result

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentdbg.analysis.result_signs import error_in_result, is_empty
+from agentdbg.analysis.empty_results import is_empty
+from agentdbg.analysis.result_signs import error_in_result
 
+SHAPES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("failure_shapes.json").read_text(encoding="utf-8"))
+"""What tools answer. The results are the harder half: logs, manuals, code and figures full of the words of failure."""
 FAILED: list[tuple[Any, str]] = [
     ({"isError": True, "content": [{"type": "text", "text": "no such file"}]}, "no such file"),
     ({"is_error": True, "content": "denied"}, "denied"),
@@ -248,3 +252,21 @@ def test_a_result_that_holds_nothing_is_known_in_every_shape() -> None:
     """A search engine's nothing is rarely an empty list."""
     assert [result for result in EMPTY if not is_empty(result)] == []
     assert [result for result in FULL if is_empty(result)] == []
+
+
+@pytest.mark.parametrize("result", SHAPES["failures"], ids=repr)
+def test_a_failure_is_recognised_whoever_words_it(result: Any) -> None:
+    """Nobody tells the tools of the world how to say it; what they share is their grammar."""
+    assert error_in_result(result) or is_empty(result)
+
+
+@pytest.mark.parametrize("result", SHAPES["results"], ids=repr)
+def test_a_result_full_of_errors_is_a_result(result: Any) -> None:
+    """Agents read logs, manuals and code all day; a false alarm at each would hide the true ones."""
+    assert error_in_result(result) is None
+
+
+@pytest.mark.parametrize("result", [{"Failed": []}, {"UnprocessedItems": {}, "FailedRecordCount": 0}], ids=repr)
+def test_nothing_that_failed_is_not_nothing(result: Any) -> None:
+    """An empty list of failures is the best a batch can give."""
+    assert not is_empty(result)

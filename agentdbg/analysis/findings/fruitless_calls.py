@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import effect_of
+from agentdbg.analysis.empty_results import is_empty
 from agentdbg.analysis.findings.evidence import Evidence, Finding
-from agentdbg.analysis.result_signs import error_in_result, is_empty
+from agentdbg.analysis.result_signs import error_in_result
 from agentdbg.analysis.run_answer import reads_something
 from agentdbg.analysis.wording import as_json, code, line, quote
 from agentdbg.events.facts import call_failed

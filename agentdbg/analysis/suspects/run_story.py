@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import effect_of
+from agentdbg.analysis.empty_results import is_empty
 from agentdbg.analysis.error_texts import is_error_text
-from agentdbg.analysis.result_signs import error_in_result, is_empty
+from agentdbg.analysis.result_signs import error_in_result
 from agentdbg.analysis.run_answer import reads_something, spoken
 from agentdbg.analysis.suspects.parts_played import is_closing, reports_output
 from agentdbg.analysis.value_text import parse_embedded

@@ -1,0 +1,82 @@
+"""
+The words in which shells, databases and services of other languages than English say that something failed.
+
+Most come from the translated messages of operating systems, so few of them cover many programs.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["states_foreign_failure"]
+
+_LABELS = (
+    "fehler fehlgeschlagen erreur échec erro errore fallo fout fel feil fejl virhe błąd chyba hiba hata eroare greška "
+    "viga kesalahan lỗi ошибка помилка грешка σφάλμα خطأ שגיאה 错误 錯誤 失败 失敗 エラー 오류 에러"
+)
+"""What stands before a colon where an English program writes "error:"."""
+_BEGINNINGS = (
+    "impossible de", "impossible d'", "impossibile", "no se pudo", "no se puede", "no se ha podido", "no se encontró",
+    "no se encuentra", "não foi possível", "não é possível", "nie można", "nie udało się", "nelze",
+    "kan ikke", "kan inte",
+    "kan niet", "kon niet", "не удалось", "невозможно", "не удаётся", "konnte nicht", "es konnte kein",
+)  # fmt: skip
+"""What begins a statement of failure."""
+_ENDINGS = (
+    "nicht gefunden", "nicht gefunden werden", "nicht möglich", "nicht verfügbar", "nicht erlaubt", "nicht zulässig",
+    "nicht erreichbar", "nicht vorhanden", "existiert nicht", "verweigert", "abgelehnt", "fehlgeschlagen", "ungültig",
+    "abgelaufen", "überschritten", "keine berechtigung", "introuvable", "refusé", "refusée", "interdit",
+    "échoué", "expiré",
+    "expirée", "invalide", "dépassé", "n'existe pas", "no existe", "no encontrado", "no encontrada", "no permitido",
+    "no permitida", "no válido", "no válida", "no disponible", "denegado", "denegada", "rechazado",
+    "rechazada", "falló",
+    "caducado", "agotado", "não existe", "não encontrado", "não encontrada", "não permitido",
+    "não autorizado", "negado",
+    "negada", "falhou", "expirou", "non trovato", "non trovata", "non riuscito", "non riuscita", "non consentito",
+    "non valido", "non valida", "negato", "fallito", "fallita", "scaduto", "niet gevonden", "niet toegestaan",
+    "geweigerd",
+    "mislukt", "geen toegang", "bestaat niet", "hittades inte", "nekades", "ikke funnet", "ikke fundet",
+    "nægtet", "nektet",
+    "nie znaleziono", "nie istnieje", "odmowa dostępu", "nenalezen", "nenalezena", "odepřen", "bulunamadı",
+    "reddedildi",
+    "başarısız", "не найден", "не найдена", "не найдено", "не существует", "запрещён", "запрещен", "запрещено",
+    "отказано", "отклонено", "отклонён", "истекло", "превышено", "превышен", "не знайдено",
+)  # fmt: skip
+"""What ends one, or stands before its circumstances."""
+_UNSPACED = (
+    "找不到", "不存在", "无法", "無法", "被拒绝", "被拒絕", "权限不足", "權限不足",
+    "没有权限", "超时", "逾時", "已过期", "失败",
+    "見つかりません", "見つかりませんでした", "できません", "できませんでした", "失敗しました",
+    "拒否されました", "エラーが発生",
+    "タイムアウトしました", "찾을 수 없", "실패했", "거부되", "존재하지 않", "권한이 없", "시간이 초과",
+)  # fmt: skip
+"""What states it wherever it stands, in languages that put no spaces between words."""
+
+
+_TELLING = frozenset(word for phrase in _BEGINNINGS + _ENDINGS for word in phrase.split() if len(word) > 1)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def _any_of(words: tuple[str, ...] | list[str]) -> str:
+    return "|".join(map(re.escape, words))
+
+
+_LABELLED = re.compile(
+    rf"(?:{_any_of(_LABELS.split())})(?:\s\w{{1,8}})?\s?[:：]\s*(?!\d+\s*$"
+    r"|nein\b|kein|non\b|nessun|aucun|ningun|無し|なし|无)\S",
+    re.IGNORECASE,
+)
+_PHRASED = re.compile(
+    rf"(?:{_any_of(_BEGINNINGS)})\b|[^.\n]{{0,160}}\b(?:{_any_of(_ENDINGS)})\b(?=[^.\w]*$|\s*[:,;!(]|\s+\S+\s*$)",
+    re.IGNORECASE,
+)
+
+
+def states_foreign_failure(sentence: str) -> bool:
+    """Whether the first sentence of a text states a failure in another language than English."""
+    if _LABELLED.match(sentence):
+        return True
+    if not sentence.isascii() and any(phrase in sentence for phrase in _UNSPACED):
+        return True
+    words = _WORD.findall(sentence.lower())
+    return not _TELLING.isdisjoint(words) and _PHRASED.match(sentence) is not None

@@ -1,0 +1,204 @@
+"""
+Whether a sentence states a failure: "Unable to book: …", "Order 7 was not found", "Zugriff verweigert".
+
+The grammar is small. A statement begins with what could not be done ("could not open …") or with what is wrong with
+what was given ("invalid date format"); or it says of its subject that it was not found, refused, exceeded or expired,
+and ends there or goes on with the circumstances. Programs put their name, a place or a tag before it. A definition
+("Invalid Date is a value that …"), a title, a condition, a question and what stands in quotes state nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentdbg.analysis.failure_phrases import states_foreign_failure
+
+__all__ = ["only_tells", "states_failure"]
+
+_LONGEST = 300
+"""A subject may be anything, so what is said of one counts only where a text says little else."""
+_MOST_PREFIXES = 4
+
+
+def _any(words: str) -> str:
+    """One of the words between bars, for a pattern in which spaces do not count."""
+    return f"(?:{'|'.join(word.strip().replace(' ', chr(92) + ' ') for word in words.split('|'))})"
+
+
+_CIRCUMSTANCES = _any(
+    "after | as | at | because | before | by (?!the ) | due | during | for | from | if | in | on | or | since | so | to"
+    " | trying | under | waiting | while | with | within | yet"
+)
+_NUMBER = r"\d[\d.,]*\s*(?:%|m?s\b|[;,)]|$)"
+_ENDS = rf"(?= \s*$ | \s*[;,.!()–—] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_CIRCUMSTANCES}\b )"
+"""Where a statement ends, or its circumstances begin; `timeouts: 3` is a figure."""
+_PREFIX = re.compile(
+    r"""(?: [a-z_.~/$-][\w./\\+~-]*(?:\[\d+\])? | [A-Z]:\\[^\s:]+ | [A-Z]\w*(?:[.-]\w+)+ | [A-Z]\w*[A-Z]\w*
+          | [A-Z][a-z]+\ "[^"\n]+" | Message | line\ \d+ | \d{1,6} ) \s?: \s+
+      | \*{2,4} \s+ | \( \w[\w.]* \) \s+ | \[ [^\[\]\n]{1,40} \] \s*:? \s+""",
+    re.VERBOSE,
+)
+"""What stands before the words of a program: `ls: `, `/bin/sh: 1: `, `Get-Item : `, `(NotFound) `, `[docker] `."""
+_WRAPPED = re.compile(r"[a-z][\w ]{2,40}: [^\n]+$")
+"""Errors inside errors, all in small letters: `read header: unexpected EOF`."""
+_LISTED = re.compile(r"(?:[-*•#>+]|//|/\*|--|\d+[.)])\s")
+"""A point of a list, a heading or a comment."""
+_QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,80}'(?!\w)|\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`")
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s+\S|$)|\n|。")
+_GOES_ON = re.compile(r"[.!]\s+(?:instead|so|but)\b", re.IGNORECASE)
+"""What was asked for is not there, and here is something else."""
+_TELLS = re.compile(
+    r"""\b(?:is|are|was|were)\s+(?:an?|the|one|often|raised|thrown|shown|written|used|usually)\b
+        (?!\ (?:directory|required))
+      | \b(?:means?|refers?\ to|stands?\ for|denotes?|indicates?|describes?)\b
+      | \(\d{4}\) | \?\s*$ | ^(?:raised|thrown|occurs)\ (?:by|if|when)\b
+      | \b(?:in|since)\ (?:19|20)\d\d\b | \b(?:yesterday|last\ (?:\w+day|week|month|year|night)|ago)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A definition, a title with its year, a question, or what happened once."""
+_NO_STATEMENT = re.compile(
+    _any(
+        # Somebody speaks, a condition, a heading, something that was done.
+        "i | i'm | we | hi | hello | yes | sure | thanks? | since | because | although | if | when | whenever | unless"
+        " | once | in case | where | why | how | what | notes? | tip | make sure | ensure | check | some | most | many"
+        " | no | none | nothing | ticket | issue | email | mail | subject | news | alert | rule | policy | successfully"
+        " | fixed | resolved | recovered | created | added | updated | merged | deleted | removed | renamed | restored"
+        " | ignored | handled | retried | retrying | closed"
+    )
+    + r"\b(?!\ longer)",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_WRONG = _any(
+    "bad (?=credential|auth|token|in|arg|param|syntax|value|format|date|id|range|option) | ambiguous | duplicate"
+    " | expired | illegal | incorrect | insufficient | invalid | malformed | missing | no such | nonexistent"
+    " | non-existent | not enough | too many | unauthori[sz]ed | uncaught | undefined | unexpected | unhandled"
+    " | unknown | unrecogni[sz]ed | unresolved | unsupported | wrong"
+)
+_GIVEN = _any("provided|supplied|specified|given|received|detected|encountered|for|in|at|near|on|from|of type")
+_GUARDED = _any("permission|access|authori[sz]ation|authentication|login|connection|request|operation|handshake")
+_DENIED = _any("denied | refused | rejected | forbidden | aborted | reset | lost | throttled | failed")
+_NOT_SO = _any("found|allowed|permitted|implemented|supported|authori[sz]ed|authenticated|logged in|available")
+_ERRNO = _any(
+    "forbidden | unauthori[sz]ed | unavailable | unauthenticated | operation not permitted | broken pipe"
+    " | not a directory | is a directory | file exists | no route to host | no space left on device"
+    " | name or service not known | bad file descriptor | argument list too long"
+)
+_RIGHTS = _any(r"access | authori\w+ | permissions? | rights? | enough | privileges? | credits?")
+_BEGINS = re.compile(
+    rf"""(?:
+      # What could not be done.
+        (?:sorry,?\ |oops[,!]?\ )? (?:the\ (?:tool|server|system|command|agent)\ (?:was\ |is\ )?|(?:i|we)\ (?!can))?
+        (?: {_any("unable | was unable | not able | failed | refused | refusing")}\ to\ [a-z]
+          | {_any("could not | couldn't | cannot | can not | can't")}\ (?!is\b)[a-z]+ | impossible\ to\ [a-z] )
+      # What is wrong with what was given.
+      | {_WRONG} (?: \ ?(?-i: \.{{0,3}}[a-z0-9_$*(…][\w.$*()…'/-]* | [A-Z0-9_]{{2,}}s? | Q )){{1,7}}?
+        (?= \s*$ | \s*[;,.!(=] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_GIVEN}\b )
+      # What was refused, or took too long.
+      | (?: (?:\w+\ ){{0,3}}{_GUARDED}\ (?:{_any("was | is | has been | attempt")}\ )?{_DENIED}
+          | (?:\S+\ ){{0,3}}{_any("timed out | deadline exceeded")} | not\ {_NOT_SO} | {_ERRNO}
+          | an?\ (?:\w+\ ){{1,4}}(?:is|was)\ required | no\ (?:\w+\ ){{1,4}}(?:was|were)\ (?:performed|applied|provided)
+        ){_ENDS}
+      | (?:[\w/]+\ ){{0,3}}time-?out
+        (?=\s*$ | \s*[.!] | \s*:(?!\s*{_NUMBER})\s | \ {_any("after | exceeded | waiting | while")}\b )
+      | you(?: (?:'ve|\ have)?\ (?:already\ )?{_any("exceeded | reached | run out of | used up | hit")}\ your
+          | \ (?:do\ not|don't)\ have\ (?:\w+\ ){{0,3}}{_RIGHTS}
+          | (?:\ are|'re)\ not\ {_any("authori[sz]ed | allowed | permitted | logged | signed | a member")}
+          | \ (?:must|need\ to)\ (?:be\ )?{_any("logged | signed | authenticated | log in | sign in")} )\b )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_IS = _any("is | are | was | were | has been | have been")
+_NOT = _any(
+    "accessible | allowed | attached | authenticated | authori[sz]ed | available | configured | connected | defined"
+    " | executed | found | implemented | initiali[sz]ed | installed | interactable | logged in | performed | permitted"
+    " | processed | reachable | readable | recogni[sz]ed | registered | saved | sent | visible | writable"
+)
+_BROKEN = _any(
+    "aborted | corrupt | corrupted | denied | interrupted | invalid | killed | malformed | out of bounds"
+    " | out of memory | out of range | refused | reset | throttled | unauthori[sz]ed | unavailable | undefined"
+    " | unreachable | unsupported"
+)
+_EXPECTED = _any(
+    r"absolute | an? valid | an? number | an? string | an? int\w* | an? list | an? positive | at least | at most"
+    r" | between | greater | in the future | in the past | less | numeric | of type | one of | positive | provided"
+    r" | specified | unique | valid"
+)
+_DOES_NOT = _any(r"appear | exist | respond | have permission | have access | have authori\w+ | have enough")
+_IS_NOT = _any("recogni[sz]ed as | authori[sz]ed to | allowed to | permitted to | callable | subscriptable | iterable")
+_SUBORDINATE = _any("because | if | that | unless | until | when | where | whether | which | who")
+"""What was not found "when …" or "which …" is a part of another sentence."""
+_SAID_OF_IT = re.compile(
+    rf"""(?!an?\ .*\bcan)(?:\S(?:(?!\ {_SUBORDINATE}\b)[^:\n]|:(?=\S)){{0,160}}?)??\b(?:
+      (?: could(?:\ not|n't)\ (?:be|have)\ \w+
+        | {_any("cannot | can not | can't | may not")}\ be\ \w+(?=\s*$|\s*[:;,.!(])
+        | (?:{_IS}\ )?not\ {_NOT} | {_IS}\ {_BROKEN}
+        | {_IS}(?:n't|\ no\ longer|\ currently(?:\ not)?|\ temporarily)\ (?:accessible|found|(?:un)?available|valid)
+        | (?:has\ |have\ |(?<!\d\ )(?<!\bnone\ )(?<!\bnot\ )(?<!\bnever\ )(?<!\b(?:or|if)\ ))
+          (?:expired|failed|crashed|timed\ out)
+        | deadlock\ (?:detected|found) | already\ {_any("exists? | taken | in use | registered")}
+        | no\ longer\ exists?
+        | must\ be\ {_EXPECTED}[\w\ .-]*
+        | (?:exceeds?|exceeded|exhausted)
+          (?:\ (?:{_any("the | your | its")}\ )?{_any("maximum|limit|quota|balance|allowed|available")}[\w\ ]*)?
+        | {_any("limit | quota")}\ (?:(?:was|has\ been|is)\ )?{_any("reached | hit")}
+      ){_ENDS}
+      | (?: {_any("do | does | did")}(?:\ not|n't)\ {_DOES_NOT} | is\ not\ {_IS_NOT} | has\ no\ attribute
+          | {_any("password | authentication | login | captcha")}\ (?:is\ )?required | got\ an\ unexpected
+          | {_any("cannot | could not | unable to")}
+            \ {_any("access|connect|create|find|load|open|read|remove|resolve|stat")}
+          | Q\ is\ (?:not\ defined|a\ required) )\b )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_TELLING = re.compile(
+    r"\b(?:able|aborted|access|already|ambiguous|argument|authentication|bad|broken|can|cannot|captcha|corrupt|"
+    r"corrupted|could|couldn|crashed|deadline|deadlock|denied|descriptor|did|didn|directory|do|does|doesn|don|"
+    r"duplicate|exceeded|exceeds|exhausted|expired|fail|failed|file|forbidden|has|hit|illegal|impossible|incorrect|"
+    r"insufficient|interrupted|invalid|is|isn|killed|limit|login|longer|malformed|may|missing|must|no|non|"
+    r"nonexistent|not|operation|out|password|permission|quota|re|reached|refused|refusing|reset|route|such|"
+    r"throttled|time|timed|timeout|unable|unauthenticated|unauthorised|unauthorized|unavailable|uncaught|undefined|"
+    r"unexpected|unhandled|unknown|unreachable|unrecognised|unrecognized|unresolved|unsupported|ve|was|wasn|were|"
+    r"wrong|you)\b",
+    re.IGNORECASE,
+)
+"""A sentence with none of these words is looked at no further."""
+
+
+def only_tells(sentence: str) -> bool:
+    """Whether a sentence defines or asks something, or tells what happened once."""
+    return _TELLS.search(sentence) is not None
+
+
+def states_failure(text: str) -> bool:
+    """Whether the first sentence of a text, without who says it, is a statement of failure."""
+    text = text.strip()
+    said, is_program = _without_prefixes(text)
+    is_program = is_program or _WRAPPED.match(said) is not None
+    end = found.start() if (found := _SENTENCE_ENDS.search(said)) else len(said)
+    sentence = _QUOTED.sub("Q", said[:end]).strip()
+    is_foreign = len(text) <= _LONGEST and states_foreign_failure(said[:end])
+    if (
+        not (is_foreign or _TELLING.search(sentence))
+        or len(sentence) > _LONGEST
+        or _GOES_ON.match(said, end)
+        or _LISTED.match(text)
+        or only_tells(sentence)
+    ):
+        return False
+    said_by_all = [sentence, sentence.rpartition(": ")[2]] if is_program else [sentence]
+    if is_foreign or any(map(_BEGINS.match, said_by_all)):
+        return True
+    if not is_program and (len(text) > _LONGEST or _NO_STATEMENT.match(sentence)):
+        return False
+    return any(map(_SAID_OF_IT.match, said_by_all))
+
+
+def _without_prefixes(text: str) -> tuple[str, bool]:
+    said = text
+    for _ in range(_MOST_PREFIXES):
+        found = _PREFIX.match(said)
+        if found is None:
+            break
+        said = said[found.end() :]
+    return said, said is not text
