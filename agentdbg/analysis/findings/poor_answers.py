@@ -1,9 +1,9 @@
 """
 Answers that are none: cut off at the model's limit, missing at the end of the run, or given after a tool gave nothing.
 
-The last is said only of the answer that follows directly, when it asks for no other tool and has no word about what was
-missing. Tools that merely do something (send, save) rightly give nothing, so an empty result counts only for a tool
-that is meant to give something: its name says so, or it did before.
+The last is said only of the answer that follows directly, when it asks for no other tool, in words neither, and has
+nothing about what was missing. Tools that merely do something (send, save) rightly give nothing, so an empty
+result counts only for a tool that is meant to give something: its name says so, or it did before.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.empty_results import is_empty
 from agentdbg.analysis.findings.evidence import Evidence, Finding
-from agentdbg.analysis.result_signs import error_in_result, is_empty
+from agentdbg.analysis.result_signs import error_in_result
 from agentdbg.analysis.run_answer import last_word, reads_something
 from agentdbg.analysis.wording import code, cut, line, one_line, quote
 from agentdbg.events.facts import call_failed, is_span
@@ -105,6 +106,7 @@ _ENGLISH = re.compile(
 )
 _NOTHING = "gave nothing"
 _SHORTEST_ANSWER = 20
+_SHORTEST_NAME = 2
 _MOST_TOOLS = 1_000
 _MOST_HOMES = 1_000
 _MOST_WAITING = 100
@@ -120,14 +122,21 @@ class UnusableResults:
         self._homes: dict[str, str | None] = {}
         self._gave_something: set[str] = set()
         self._found: list[Finding] = []
+        self._words: tuple[str, list[tuple[int, Event, str]]] = ("", [])
+        """What the last finding is said of, as long as no model was asked since, and what it waited for."""
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         if event["event_type"] == "TOOL_CALL":
+            if self._words[0] and _is_asked_in(self._words[0], event["name"], payload.get("args")):
+                self._found.pop()
+                self._waiting = self._words[1]
+                self._words = ("", [])
             self._tool(number, event, payload)
         elif event["event_type"] == "RUN_END":
             self._last_word(number, event, payload.get("result"))
         else:
             self._remember_home(event)
+            self._words = ("", [])
             if self._waiting and not call_failed(payload):
                 self._answer(number, event, payload)
 
@@ -177,8 +186,11 @@ class UnusableResults:
         self, waiting: list[tuple[int, Event, str]], number: int, event: Event, payload: dict[str, Any]
     ) -> None:
         said = conversation.answer(payload.get("response"))
+        known = len(self._found)
         if not said.calls and len(said.text) >= _SHORTEST_ANSWER:
             self._judge_text(waiting, number, event, said.text)
+        if len(self._found) > known:
+            self._words = (said.text, waiting)
 
     def _judge_text(self, waiting: list[tuple[int, Event, str]], number: int, event: Event, text: str) -> None:
         if _ADMITS.search(text) or not _ENGLISH.search(text):
@@ -195,3 +207,10 @@ class UnusableResults:
             quote(one_line(text, 160)),
         )
         self._found.append(Finding("unusable_result", "warning", sentence, evidence, {"answer": number}))
+
+
+def _is_asked_in(text: str, name: str, args: Any) -> bool:
+    """Whether a text asks for a call in words: agents that act in text name the tool, or what it is to be given."""
+    given = [item for item in args.values() if isinstance(item, str)] if isinstance(args, dict) else [args]
+    told = [name, *(item for item in given if isinstance(item, str) and len(item) <= len(text) / 2)]
+    return any(len(one.strip()) >= _SHORTEST_NAME and one.strip() in text for one in told)

@@ -183,6 +183,38 @@ def test_what_the_program_returns_is_an_answer_too(result: Any, *, is_told: bool
     assert [finding.evidence.numbers for finding in found] == [[tool, end]] * is_told
 
 
+@pytest.mark.parametrize(
+    ("said", "tool", "args"),
+    [
+        ("That is the wrong folder.\n\nunzip data.zip", "unzip", {"command": "unzip data.zip"}),
+        ("Thought: the name has changed. Action: the price of ACME", "lookup", {"query": "the price of ACME"}),
+    ],
+    ids=["the tool is named", "its arguments are"],
+)
+def test_an_action_in_words_is_no_answer(said: str, tool: str, args: Any) -> None:
+    """Agents that act in text go on after an error like any other; only the last words are the answer."""
+    story = Story()
+    story.tool("open", {"path": "data"}, "open: data: No such file or directory")
+    story.llm(USER, {"role": "assistant", "content": said})
+    story.tool(tool, args, "the data")
+    story.llm(USER, {"role": "assistant", "content": "The price is 12 and the data is complete."})
+    story.end()
+
+    assert _found(story, "unusable_result") == []
+
+
+def test_an_answer_that_is_saved_stays_an_answer() -> None:
+    """A tool that is given the whole text was not asked for in it."""
+    story = Story()
+    story.tool("search", {"query": "price"}, "HTTP 500")
+    answer = "The price is 12 and the data is complete."
+    story.llm(USER, {"role": "assistant", "content": answer})
+    story.tool("save_report", {"text": answer}, "ok")
+    story.end()
+
+    assert len(_found(story, "unusable_result")) == 1
+
+
 def test_another_agents_answer_is_not_held_against_a_tool() -> None:
     """Agents that work side by side share one log."""
     story = Story()
