@@ -4,6 +4,7 @@ Every exception of ours, and how the command line and the server answer it.
     Exception
     ├── AgentDbgGuardrailExceeded      a limit the user asked for; the only thing we raise into an agent
     │   └── AgentDbgLoopAbort          stop_on_loop
+    ├── AgentDbgForkRefused            a call that a fork does not make; raised into the program
     ├── AgentDbgReplayDiverged         a replayed program does something else than it did; raised into it
     ├── RunLeftOpen                    never raised; stored when a program exits inside a run
     └── AgentDbgError                  read side only: commands, server, library readers
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentDbgError",
+    "AgentDbgForkRefused",
     "AgentDbgGuardrailExceeded",
     "AgentDbgLoopAbort",
     "AgentDbgReplayDiverged",
@@ -70,6 +72,10 @@ class AgentDbgGuardrailExceeded(Exception):
 
 class AgentDbgLoopAbort(AgentDbgGuardrailExceeded):
     """The agent was going round in circles and `stop_on_loop` was set."""
+
+
+class AgentDbgForkRefused(RuntimeError):
+    """A live call of a fork was not made: it would write, or send a secret that is not known."""
 
 
 class AgentDbgReplayDiverged(Exception):

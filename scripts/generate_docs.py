@@ -85,7 +85,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "error": "What went wrong.",
         "tools": "The tools the model was offered.",
         "cost_usd": "As given, else from the price table; null when the price or the usage is not known.",
-        "served": "Only for a call that was answered without being made: `recorded`, `edited`, `mock` or `fault`.",
+        "served": "Only for a call that was not made: `recorded`, `edited`, `mock`, `fault` or `refused`.",
         "source": "Where in your code it was recorded: `agent.py:42`.",
     },
     "TOOL_CALL": {
@@ -94,7 +94,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "result": "What it gave back; null when it failed.",
         "status": "Whether the call worked.",
         "error": "What went wrong.",
-        "served": "Only for a call that was answered without being made: `recorded`, `edited`, `mock` or `fault`.",
+        "served": "Only for a call that was not made: `recorded`, `edited`, `mock`, `fault` or `refused`.",
         "source": "Where in your code it was recorded.",
     },
     "STATE_UPDATE": {

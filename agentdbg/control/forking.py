@@ -16,9 +16,9 @@ from agentdbg.control.edits import edited_answer, edited_input
 from agentdbg.control.pauses import is_terminal
 from agentdbg.control.plan import Diverge, Enter, Give, Live, Plan, Serve
 from agentdbg.events import REDACTED
-from agentdbg.exceptions import UsageError
+from agentdbg.exceptions import AgentDbgForkRefused, UsageError
 from agentdbg.faults import tell_once
-from agentdbg.recorder.deciders import Refuse
+from agentdbg.recorder.deciders import Answer
 from agentdbg.safe_text import clean
 
 if TYPE_CHECKING:
@@ -29,13 +29,9 @@ if TYPE_CHECKING:
     from agentdbg.control.plan import Step
     from agentdbg.control.recorded import RecordedCall
     from agentdbg.control.tapes import RecordedRun
-    from agentdbg.recorder.deciders import AnnouncedCall, Answer
+    from agentdbg.recorder.deciders import AnnouncedCall
 
-__all__ = ["AgentDbgForkRefused", "ForkPlan", "MockedPlan", "check_edits"]
-
-
-class AgentDbgForkRefused(RuntimeError):
-    """A live call of a fork was not made: it would write, or send a secret that is not known."""
+__all__ = ["ForkPlan", "MockedPlan", "check_edits"]
 
 
 class MockedPlan(Plan):
@@ -119,7 +115,7 @@ class ForkPlan(MockedPlan):
         """A client's model call is only observed; what it asks over HTTP is what is changed."""
         return recorded is not None and recorded.turn <= self._last and not call.can_answer
 
-    def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Enter | Refuse:
+    def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Enter | Give:
         is_place = recorded.turn == self._place.turn
         if not is_place and recorded.kind == "llm" and (self._inputs or self._outcomes):
             return Enter()  # a client's call, which could be served whole; what is changed is inside it
@@ -138,7 +134,7 @@ class ForkPlan(MockedPlan):
     def _edited(self, answer: Answer, request: Any) -> Answer:
         return edited_answer(answer, self._outcomes, request)
 
-    def _live(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Live | Refuse:
+    def _live(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Live | Give:
         self._open()
         edits = self._for_all if self._concerns_all(call) and self._fit(call) else ()
         return self._about_write(call, edits, recorded) or self._made(call, edits)
@@ -164,7 +160,7 @@ class ForkPlan(MockedPlan):
             return False
         return True
 
-    def _made(self, call: AnnouncedCall, edits: Sequence[Edit]) -> Live | Refuse:
+    def _made(self, call: AnnouncedCall, edits: Sequence[Edit]) -> Live | Give:
         given = edited_input(call.kind, call.input, edits) if edits else call.input
         text = json.dumps(given, default=str, ensure_ascii=False) if f"{REDACTED}:" in repr(given) else ""
         if f"{REDACTED}:" in text:
@@ -181,7 +177,7 @@ class ForkPlan(MockedPlan):
 
     def _about_write(
         self, call: AnnouncedCall, edits: Sequence[Edit], recorded: RecordedCall | None = None
-    ) -> Serve | Refuse | None:
+    ) -> Serve | Give | None:
         """What is said about a tool that may write with the arguments it would get; None: it is made."""
         if call.kind != "tool":
             return None
@@ -198,9 +194,10 @@ class ForkPlan(MockedPlan):
             return self._refuse(f"{name} {what}, and this call of it is not on the tape; --writes allow makes it")
         return self._refuse(f"{name} {what}, and a fork makes no writes unless it is told to; --writes allow does")
 
-    def _refuse(self, why: str) -> Refuse:
+    def _refuse(self, why: str) -> Give:
+        """The program gets an exception; so does whoever replays the fork."""
         self.refused.append(why)
-        return Refuse(AgentDbgForkRefused(why))
+        return Give(Answer(error=AgentDbgForkRefused(why), served="refused"))
 
     def _open(self) -> None:
         if self.session is not None:

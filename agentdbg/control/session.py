@@ -191,7 +191,8 @@ class Session(Decider):
         return self._serve(run, call, recorded, step)
 
     def _give(self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall | None, answer: Answer) -> Answer:
-        run.counts["edited" if answer.served == "edited" else "mock"] += 1
+        if answer.served != "refused":
+            run.counts["edited" if answer.served == "edited" else "mock"] += 1
         self._remember(run, call, recorded, answer)
         return answer
 

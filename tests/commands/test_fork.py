@@ -47,6 +47,23 @@ def agent():
 
 agent()
 """
+ASYNC = PROGRAM.replace("def ", "async def ").replace("str(search", "str(await search")
+ASYNC = ASYNC.replace("think(messages)}", "await think(messages)}").replace("return think(", "return await think(")
+ASYNC = ASYNC.replace('    refund("A-17"', '    await refund("A-17"').replace(
+    "\nagent()\n", "\nimport asyncio\nasyncio.run(agent())\n"
+)
+SAID = """return "about " + messages[-1]["content"]"""
+PIECES = """yield "about "
+    yield messages[-1]["content"]"""
+PROGRAMS = {
+    "whole": PROGRAM,
+    "streamed": PROGRAM.replace(SAID, PIECES).replace(": think(messages)", ': "".join(think(messages))'),
+    "async": ASYNC,
+    "async streamed": ASYNC.replace(SAID, PIECES)
+    .replace("await think(messages)}", '"".join([piece async for piece in think(messages)])}')
+    .replace("await think(messages)", "[piece async for piece in think(messages)]"),
+}
+PROGRAMS["streamed"] = PROGRAMS["streamed"].replace("return think(messages)", "return list(think(messages))")
 # The steps of the agent in their order: five rounds of search and think, a refund, a last think.
 STEPS = [name for _ in range(5) for name in ("search", "think")] + ["refund", "think"]
 
@@ -87,9 +104,16 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return Recorded(tmp_path_factory.mktemp("fork"))
 
 
+@pytest.fixture(scope="module", params=PROGRAMS)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """The agent, written with plain functions, with generators, with coroutines, with asynchronous generators."""
+    return Recorded(tmp_path_factory.mktemp("fork"), PROGRAMS[request.param])
+
+
 @pytest.mark.parametrize("step", range(len(STEPS)))
-def test_each_step_can_be_changed(recorded: Recorded, step: int) -> None:
+def test_each_step_can_be_changed(written: Recorded, step: int) -> None:
     """Live calls come only after the cut, the change reaches what follows, the parent's bytes stay."""
+    recorded = written
     before = recorded.digest()
     edit = "response=EDITED" if STEPS[step] == "think" else 'result={"edited": "EDITED"}'
 
@@ -121,6 +145,26 @@ def test_a_write_is_denied_without_a_terminal(recorded: Recorded) -> None:
     assert "refund A-17" not in done.stdout
     assert "agentdbg: not made: refund writes" in done.stderr
     assert json.loads((recorded.newest() / "run.json").read_text())["status"] == "error"
+
+
+@pytest.mark.parametrize("is_caught", [True, False])
+def test_a_fork_whose_write_was_refused_is_replayed_and_becomes_a_test(tmp_path: Path, is_caught: bool) -> None:
+    """The program got an exception there; it gets the same again, and nothing is written."""
+    refund = '    refund("A-17", 40)'
+    caught = f"    try:\n    {refund}\n    except Exception as error:\n        print(error)"
+    recorded = Recorded(tmp_path, PROGRAM.replace(refund, caught) if is_caught else PROGRAM)
+    forked = recorded.fork("--at", recorded.calls[8]["event_id"][:12], "--set", 'result={"hits": []}')
+    assert "not made: refund writes" in forked.stderr
+    fork = recorded.newest().name
+    served = [event["payload"].get("served") for event in recorded.events(recorded.newest())]
+    assert served.count("refused") == 1
+
+    again = recorded._run([sys.executable, "-m", "agentdbg", "replay", fork])
+    made = recorded._run([sys.executable, "-m", "agentdbg", "test", fork, "--name", "refused"])
+
+    assert (again.returncode, "equal" in again.stderr) == (0, True), again.stderr
+    assert (made.returncode, "it passes" in made.stdout) == (0, True), made.stdout + made.stderr
+    assert "assert_effects([])" in (tmp_path / "tests" / "test_refused.py").read_text()
 
 
 @pytest.mark.parametrize("writes", [(), ("--writes", "deny"), ("--writes", "recorded")])
