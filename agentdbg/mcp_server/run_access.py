@@ -15,7 +15,7 @@ from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import cut, one_line
 from agentdbg.exceptions import EventNotFound, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.run_index import RunFilter, RunIndex
-from agentdbg.server.open_runs import RunView, Views
+from agentdbg.server.open_runs import Views
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.reader import find_run
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.rows import Row
     from agentdbg.events import RunMeta
+    from agentdbg.server.run_view import RunView
 
 __all__ = ["Reader", "event_line", "run_brief"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentdbg.events import RunMeta
     from agentdbg.index.search_runs import RunWithText
     from agentdbg.mcp_server.run_access import Reader
-    from agentdbg.server.open_runs import RunView
+    from agentdbg.server.run_view import RunView
 
 __all__ = ["FIND", "LIST_RUNS", "READ_EVENT", "READ_EVENTS", "SEARCH_RUN"]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.findings import Finding
     from agentdbg.mcp_server.run_access import Reader
-    from agentdbg.server.open_runs import RunView
+    from agentdbg.server.run_view import RunView
 
 __all__ = ["COMPARE_RUNS", "EXPLAIN_RUN", "VALIDATE_RUN", "WHERE_FROM"]
 

@@ -24,7 +24,7 @@ from agentdbg.server.stream import numbered_pieces
 
 if TYPE_CHECKING:
     from agentdbg.events import RunMeta
-    from agentdbg.server.open_runs import RunView
+    from agentdbg.server.run_view import RunView
     from agentdbg.server.viewer import ViewerState
 
 __all__ = ["router"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.index.events import EventIndex
-    from agentdbg.server.open_runs import RunView
+    from agentdbg.server.run_view import RunView
 
 __all__ = ["CleanMark", "Selection", "WholeRun", "numbered_pieces"]
 

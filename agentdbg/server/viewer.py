@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.diff import Diff
     from agentdbg.events import RunMeta
-    from agentdbg.server.open_runs import RunView
+    from agentdbg.server.run_view import RunView
 
 __all__ = ["ViewerState", "create_app"]
 
@@ -68,7 +68,7 @@ def create_app(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         empty_trash(state.data_dir)
         # The first page needs it; it is read while the browser starts, and nobody waits for it to hear the address.
-        threading.Thread(target=import_module, args=("agentdbg.analysis.report",), daemon=True).start()
+        threading.Thread(target=import_module, args=("agentdbg.server.run_view",), daemon=True).start()
         try:
             yield
         finally:

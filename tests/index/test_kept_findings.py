@@ -16,7 +16,7 @@ import agentdbg
 from agentdbg.analysis.findings import Examination, examine
 from agentdbg.index import kept_findings, run_cache
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
-from agentdbg.server.open_runs import RunView
+from agentdbg.server.run_view import RunView
 from agentdbg.storage.housekeeping import compress_run, delete_run, mark_run, rename_run
 from agentdbg.storage.reader import list_runs, load_events
 from tests.analysis.story import Story

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg import record_llm_call, traced_run
-from agentdbg.server.open_runs import RunView
+from agentdbg.server.run_view import RunView
 from agentdbg.storage import load_run_meta
 
 if TYPE_CHECKING:
