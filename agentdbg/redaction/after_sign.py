@@ -17,13 +17,14 @@ from agentdbg.redaction.assigned_values import (
     read_quoted,
     read_unquoted,
 )
+from agentdbg.redaction.key_words import HOLDS_SECRETS
 from agentdbg.redaction.keys import is_told, words_of
 from agentdbg.redaction.source_code import closes_quotes, is_docstring, is_written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["after_colon", "assigned", "is_no_value", "past_annotation"]
+__all__ = ["after_colon", "assigned", "is_no_value", "past_annotation", "section_below"]
 
 _ANNOTATION = re.compile(
     r"(?:&(?:'\w{1,20} )?)?(?:Optional\[|Union\[)?"
@@ -178,15 +179,64 @@ def after_colon(text: str, separator: re.Match[str], name: str) -> list[Span] | 
         return [span for span in _bare(text, mark.end(), name, counting=False) if is_drawn_at(text, span)]
     if block := _YAML_BLOCK.match(text, past_annotation(text, at)):
         return [_block_lines(text, block)]
-    if (phrase := _PHRASE.match(text, at)) and _NAMES_A_PHRASE.search(name):
+    if phrase := _phrase(text, at, name):
         return [phrase.span()]
     if words_of(name)[-1:] == ["token"] and _PLAIN.match(text, at):
         return []
-    return list(_listed(text, separator.end("sign"), name)) or None
+    below = separator.end("sign")
+    return [*_listed(text, below, name), *(_indented_below(text, below) if _HOLDS.search(name) else ())] or None
+
+
+_HOLDS = re.compile(HOLDS_SECRETS, re.IGNORECASE)
+
+
+_INDENTED = re.compile(
+    rf"{LINE_END}+(?P<indent>[ \t]+)(?:-[ \t]+)?[\w.\-\"']{{1,64}}[ \t]{{0,4}}:[ \t]{{1,8}}(?:\\*[\"'])?"
+    r"(?P<value>[^\s\"'\\]{1,400})"
+)
+_SETTING = re.compile(
+    rf"\]?[ \t]*{LINE_END}+[\w.\-]{{1,64}}[ \t]{{0,40}}=[ \t]{{0,8}}(?:\\*[\"'])?"
+    r"(?P<value>[^\s\"'\\]{1,400})(?:\\*[\"'])?"
+)
+_MOST_LINES = 50
+
+
+def section_below(text: str, start: int, end: int) -> Iterator[Span]:
+    """What is drawn in the lines below `[secrets]`, a section of a file of settings."""
+    is_section = text[start - 1 : start] == "[" and text[end : end + 1] == "]" and _HOLDS.search(text, start, end)
+    line = _SETTING.match(text, end) if is_section else None
+    for _ in range(_MOST_LINES):
+        if line is None:
+            return
+        if is_drawn_at(text, line.span("value")):
+            yield line.span("value")
+        line = _SETTING.match(text, line.end())
+
+
+def _indented_below(text: str, at: int) -> Iterator[Span]:
+    """What is drawn in the lines below `secrets:`, as YAML nests them."""
+    line, least = _INDENTED.match(text, at), 0
+    for _ in range(_MOST_LINES):
+        if line is None or len(line["indent"]) < least:
+            return
+        least = least or len(line["indent"])
+        if is_drawn_at(text, line.span("value")):
+            yield line.span("value")
+        at = line.end()
+        line = _INDENTED.match(text, at + (text[at : at + 1] in {'"', "'"}))
+
+
+def _phrase(text: str, at: int, name: str) -> re.Match[str] | None:
+    """The words that some secrets are made of."""
+    if not _NAMES_A_PHRASE.search(name):
+        return None
+    return _PHRASE.match(text, at) or (_PASSPHRASE.match(text, at) if name.lower().endswith("passphrase") else None)
 
 
 _NAMES_A_PHRASE = re.compile(r"(?:mnemonic|phrase|words)$", re.IGNORECASE)
 _PHRASE = re.compile(r"\\*[\"']?[a-z0-9]{2,9}(?: [a-z0-9]{2,9}){7,23}(?![A-Za-z0-9])")
+_PASSPHRASE = re.compile(rf"[a-z0-9]{{2,12}}(?: [a-z0-9]{{2,12}}){{2,11}}[ \t]*(?={LINE_END}|$)")
+"""`passphrase: correct horse battery staple`, and nothing behind it."""
 _PLAIN = re.compile(r"[A-Z]?[a-z]{1,12}[.,;]?[ \t]*(?:\n|$)")
 """`token: eof`: tokens are drawn, and never one plain word."""
 
@@ -212,5 +262,10 @@ def _listed(text: str, at: int, name: str) -> Iterator[Span]:
     """The items of a YAML list under a name; `secrets:` lists what they are called as often as what they are."""
     while item := _YAML_ITEM.match(text, at):
         at = item.end()
-        if is_drawn_for(name, item["value"]):
+        value = item["value"]
+        if is_drawn_for(name, value) or (_LISTS_PASSWORDS.search(name) and not is_harmless(value, quoted=False)):
             yield item.span("value")
+
+
+_LISTS_PASSWORDS = re.compile(r"(?:pass(?:word|wd|phrase|code)|pwd)s$", re.IGNORECASE)
+"""The only names whose list holds words that are secret."""

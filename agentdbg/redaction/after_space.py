@@ -32,7 +32,7 @@ __all__ = [
 _FLAG_GAP = re.compile(rf"(?:\\*[\"'])?(?:,\s{{0,4}}|{SPACE}{{1,4}})(?=[^\s-]|-[^-\s])")
 _NAME_GAP = re.compile(rf"{SPACE}{{1,40}}\(?(?=[^\s-])")
 _NAMING_COMMAND = re.compile(
-    r"(?:\b(?:config(?:ure)?|set|setx|ENV|ngrok)|#[ \t]{0,8}define)[ \t]{1,40}(?:[^\s\"']{1,80}/:)?$"
+    r"(?:\b(?:config(?:ure)?|set|setx|setenv|ENV|ngrok)|#[ \t]{0,8}define)[ \t]{1,40}(?:[^\s\"']{1,80}/:)?$"
 )
 _BEFORE_FLAG = re.compile(r"(?:^|[ \t\r\n\"'(\[]|\\[nrt])$")
 
@@ -98,7 +98,7 @@ def is_drawn_at(text: str, span: Span) -> bool:
 
 
 def is_drawn_for(name: str, value: str) -> bool:
-    """Whether a value in a list or a column of this name is one of its secrets; people choose less than is drawn."""
+    """Whether a value in a column of this name is one of its secrets; people choose less than is drawn."""
     return is_told_or_drawn(value) if OF_A_PERSON.search(name) else looks_random(value) or is_drawn(value)
 
 

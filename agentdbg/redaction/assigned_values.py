@@ -11,6 +11,7 @@ import re
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.key_words import word_set
+from agentdbg.redaction.keys import looks_random
 
 __all__ = [
     "LINE_END",
@@ -133,7 +134,7 @@ _HARMLESS_WORDS = word_set(
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$[0-9]{1,2}|\$?\{\{?[^{}]*\}\}?|[a-z]{2,6}[-_]"
     r"|\$\((?:aws|bw|cat|doppler|gcloud|gopass|kubectl|op|pass|security|sops|vault) [^()]{1,200}\)"
-    r"|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"
+    r"|<[^<>]*>|%\(?\w*\)?s|[a-z]{2,6}[-_](?:\.{3}|…|[x*]{3,})|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@{1,2}\w+@{1,2}|%[A-Z_][A-Z0-9_]{2,60}%|\$env:\w+"
     r"|(?:[Yy]our|YOUR)[-_ ][\w\- ]*|[Xx]{3,}[\w\-]*"
 )
 _ATTRIBUTE = re.compile(
@@ -141,9 +142,13 @@ _ATTRIBUTE = re.compile(
     r"params|ctx|context|app|client|user|secrets|event|result|kwargs|this|session|creds|credentials|obj)"
     r"(?:\.[A-Za-z_]\w*)+"
 )
-_TYPE = re.compile(r"(?:[a-z]+\.)?(?:[A-Z][A-Za-z]*|dict|list|tuple|type)\[.*")
+_TYPE = re.compile(
+    r"(?:[a-z]+\.)?(?:[A-Z][A-Za-z]*|dict|list|tuple|type)\[.*"
+    r"|&(?:'\w{1,20} )?(?:str|mut \w{1,40}|[A-Z][A-Za-z]{1,40})$"
+)
 _PASSED = re.compile(r"[0-9]{1,3}|(?i:test).*|.*(?:::|/|\.(?:py|js|ts|go|rs|rb|java|php|cs))\b.*")
 """What a test report says after PASS: how many, or which."""
+_ADDRESS = re.compile(r"https?://[\w.\-/:#%]{3,300}")
 _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:\\")
 
 
@@ -167,12 +172,14 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
         return True
     if name.lower() == "pass":
         return _PASSED.fullmatch(shown) is not None
+    if _ADDRESS.fullmatch(shown) and not any(map(looks_random, re.split("[/#]", shown))):
+        return True  # what is secret in one is found without a name
     last = name.lower().rstrip("s")
     return last.endswith(("file", "path", "pwd", "dir", "_url", "-url")) and _PATH.match(shown) is not None
 
 
 _HEADER_NAME = re.compile(
-    r"(?:[A-Z][a-z]{1,12}-){0,3}(?:Authorization|authorization|Cookie2?)|X(?:-[A-Z][a-z]{1,12}){1,3}"
+    r"(?:[A-Z][a-z]{1,12}-){0,3}(?:Authorization|authorization|Cookie2?)|X(?:-[A-Z][A-Za-z]{1,12}){1,3}"
 )
 """`auth_header = "Proxy-Authorization"`: where the secret will stand."""
 _FIELD = re.compile(r"%(?:\(\w{1,40}\))?[srdi](?![A-Za-z0-9])|\{[^{}]{0,80}\}")
@@ -187,7 +194,7 @@ def _is_format(shown: str) -> bool:
     return fields > 0 and _BESIDE_FIELDS.fullmatch(rest) is not None and not _WITHIN_WORD.search(shown)
 
 
-_CALL = re.compile(r"(?:await |new |not )?[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|::|->)[A-Za-z_]\w*)*!?(?P<open>[(\[])")
+_CALL = re.compile(r"(?:await |new |not )?\$?[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|::|->)[A-Za-z_]\w*)*!?(?P<open>[(\[])")
 
 
 def _looks_like_call(shown: str) -> bool:

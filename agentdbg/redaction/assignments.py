@@ -11,11 +11,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentdbg.redaction.after_sign import after_colon, assigned, is_no_value, past_annotation
+from agentdbg.redaction.after_sign import after_colon, assigned, is_no_value, past_annotation, section_below
 from agentdbg.redaction.after_space import MOST_WORDS, flag_value, is_drawn_for, nearby, told_value
 from agentdbg.redaction.assigned_values import QUOTE, SPACE, Span, read_quoted, read_unquoted
 from agentdbg.redaction.columns import cells_below, values_inserted
-from agentdbg.redaction.key_words import AFTERWORDS, KEY_NAME_ENDS, KEY_NAME_STEMS
+from agentdbg.redaction.key_words import (
+    AFTERWORDS,
+    KEY_NAME_ENDS,
+    KEY_NAME_STEMS,
+    escaped_spelling,
+    without_escapes,
+)
 from agentdbg.redaction.keys import (
     COUNTER,
     DESCRIBING,
@@ -28,6 +34,7 @@ from agentdbg.redaction.keys import (
     words_of,
 )
 from agentdbg.redaction.paired_names import (
+    attributes_of,
     element_text,
     in_element,
     next_cell,
@@ -47,11 +54,11 @@ _ODD = re.compile(ODD_LETTERS)
 _ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]{1,200}")
 
 _SEPARATOR = re.compile(
-    rf"(?:\[[0-9]{{0,5}}\])?\]?(?P<quote>{QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{SPACE}{{0,8}}"
+    rf"(?:\[[0-9]{{0,5}}\])?\]?(?P<quote>{QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{SPACE}{{0,40}}"
     rf"(?P<sign>===?|!==?|=>|->|<-|(?:\?{{1,2}}|\|\||\+)=|\u2192|[\-\u2013\u2014](?=[ \t])|:=|="
     rf"|%3[DdAa]|&#(?:58|61);|:(?!:)|\uff1a|\\+uff1a"
     rf"|,|>|\||(?:is|was)(?=:?\s):?)"
-    rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{SPACE}{{0,8}})",
+    rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{SPACE}{{0,40}})",
 )
 _REST_OF_NAME = re.compile(r" (?:access key|key|value|code)(?=\W)", re.IGNORECASE)
 """`Secret Key: …`: a name that goes on after a space."""
@@ -73,7 +80,7 @@ _OF_A_PARSER = re.compile(
     r"(?:expected|near|offending|invalid|unclosed|unknown|bad|next|last|current) $", re.IGNORECASE
 )
 """`Unexpected token: identifier`."""
-_RESOURCE = re.compile(r"arn:[a-z\-]{1,16}:(?:[\w\-]{0,20}:)?$")
+_RESOURCE = re.compile(r"arn:[a-z\-]{1,16}:(?:[\w\-]{0,20}:){0,3}$")
 """`arn:aws:secretsmanager:…`: what a cloud calls a thing."""
 _LONGEST_NAME = 64
 _WINDOW_BEFORE = 2_400
@@ -87,7 +94,7 @@ _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 class AssignmentScanner:
     """Finds the values that secret names are given within a text."""
 
-    __slots__ = ("_judge", "_words")
+    __slots__ = ("_escaped", "_judge", "_words")
 
     def __init__(self, judge: KeyJudge, words: tuple[str, ...]) -> None:
         self._judge = judge
@@ -98,6 +105,7 @@ class AssignmentScanner:
             # A list: a generator that is dropped halfway swallows what a signal handler raises in its end.
             beginning = [beginning for beginning in beginnings if word.startswith(beginning)][0]  # noqa: RUF015
             self._words.setdefault(beginning, []).append(word)
+        self._escaped = "|".join(filter(None, map(escaped_spelling, words))) or "(?!)"
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where the secret values stand, each as (start, end)."""
@@ -108,11 +116,13 @@ class AssignmentScanner:
         for start, end in self._names(text, lowered):
             if start < seen:
                 continue
-            name = text[start:end].strip("-.$")
+            name = _name_at(text, start, end)
             verdict = self._judge.judge(name)
-            if _RESOURCE.search(text, max(0, start - 24), start):
+            if _RESOURCE.search(text, max(0, start - 80), start):
                 continue
-            is_weak = self._is_weak(name, text[end : end + 1]) or _OF_A_PARSER.search(text, max(0, start - 12), start)
+            is_weak = self._is_weak(name, text[end : end + 1]) or (
+                name.lower().endswith("token") and _OF_A_PARSER.search(text, max(0, start - 12), start)
+            )
             for span in self._given(text, (start, end), name, verdict, is_weak=bool(is_weak)):
                 seen = max(seen, span[1])
                 yield span
@@ -181,13 +191,15 @@ class AssignmentScanner:
                     found.add(span)
                     past = max(span[1], past)
                 position = lowered.find(stem, past)
+        if "\\u" in lowered:
+            found.update(_whole_name(text, *name.span()) for name in re.finditer(self._escaped, text, re.IGNORECASE))
         if not text.isascii():
             names = (name for name in _ODD_NAME.finditer(text) if not name[0].isascii() and _ODD.search(name[0]))
             found.update(name.span() for name in names)
         return sorted(span for span in found if self._is_telling(text, *span))
 
     def _is_telling(self, text: str, start: int, end: int) -> bool:
-        name = text[start:end].strip("-.$")
+        name = _name_at(text, start, end)
         verdict = self._judge.judge(name)
         if verdict != RANDOM:
             return verdict != SAFE
@@ -197,12 +209,14 @@ class AssignmentScanner:
     def _after_name(self, text: str, start: int, end: int) -> Iterator[Span]:  # noqa: PLR0911 -- one way of writing each
         yield from other_half_of_pair(text, start, end)
         if element := in_element(text, start, end):
+            yield from attributes_of(text, start, end)
             yield from element_text(text, start, element)
             return
         rest = _REST_OF_NAME.match(text, end)
         separator = _SEPARATOR.match(text, rest.end() if rest else end)
         if separator is None:
             yield from set_by_call(text, start, end)
+            yield from section_below(text, start, end)
             yield from flag_value(text, start, end, counting=self._counts(text[start:end]))
             return
         sign = separator["sign"]
@@ -245,6 +259,10 @@ def _goes_on_after_token(name: str) -> bool:
 
 def _typed(text: str, at: int) -> Span:
     return read_quoted(text, at) or read_unquoted(text, at)
+
+
+def _name_at(text: str, start: int, end: int) -> str:
+    return without_escapes(text[start:end]).strip("-.$")
 
 
 def _whole_name(text: str, start: int, end: int) -> Span:

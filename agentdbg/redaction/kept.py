@@ -64,13 +64,19 @@ _KEYWORDS = word_set(
 _COMPOSED = word_set("$ref allOf anyOf const enum oneOf")
 
 
+_WAYS_TO_LOG_IN = word_set("bearerFormat description flows in name openIdConnectUrl scheme type")
+_KINDS_OF_LOGIN = word_set("apiKey http mutualTLS oauth2 openIdConnect")
+
+
 def is_schema(value: Any) -> bool:
-    """Whether a value describes another one in the words of JSON Schema, and in no others."""
+    """Whether a value describes another one in the words of JSON Schema, or a login in those of OpenAPI."""
     if type(value) is not dict or not value or len(value) > len(_KEYWORDS):
         return False
+    kinds = value.get("type")
+    if type(kinds) is str and kinds in _KINDS_OF_LOGIN:
+        return _WAYS_TO_LOG_IN.issuperset(value)
     if not all(type(key) is str and (key in _KEYWORDS or key.startswith("x-")) for key in value):
         return False
-    kinds = value.get("type")
     if kinds is None:
         return not _COMPOSED.isdisjoint(value)
     listed = kinds if type(kinds) is list else [kinds]
@@ -91,14 +97,18 @@ def without_samples(schema: dict[str, Any]) -> dict[str, Any]:
 _TOKENS_OF_LOGPROBS = word_set("token tokens decoded_token tokenId token_id token_ids")
 
 
+_PLACE_IN_TEXT = word_set("end start")
+
+
 def logprob_names(names: Iterable[Any]) -> frozenset[str]:
-    """The keys under which a dict that also has log probabilities holds the model's words."""
+    """The keys under which a dict that also has log probabilities, or places in a text, holds the model's words."""
+    names = list(names)
     for name in names:
         if type(name) is str and len(name) < 40:
             squeezed = name.lower().replace("_", "")
             if "logprob" in squeezed:
                 return _TOKENS_OF_LOGPROBS
-    return frozenset()
+    return _TOKENS_OF_LOGPROBS if _PLACE_IN_TEXT.issubset(names) else frozenset()
 
 
 WORTH_REMEMBERING = 80

@@ -10,19 +10,41 @@ import re
 
 __all__ = [
     "AFTERWORDS",
+    "HOLDS_SECRETS",
     "KEY_NAME_ENDS",
     "KEY_NAME_ENDS_ROUGHLY",
     "KEY_NAME_STEMS",
+    "PASSWORD_ENDS",
     "counts_passes",
     "counts_tokens",
     "describes",
+    "escaped_spelling",
     "is_field_name",
     "is_no_password",
     "names_a_key",
     "says_nothing",
     "turns_a_page",
+    "without_escapes",
     "word_set",
 ]
+
+
+def escaped_spelling(word: str) -> str | None:
+    """An expression for a word as JSON writes it in ASCII, however often it was written so; None when it is ASCII."""
+    if word.isascii():
+        return None
+    return "".join(re.escape(letter) if letter.isascii() else rf"\\+u{ord(letter):04x}" for letter in word)
+
+
+HOLDS_SECRETS = "secret|credential|password|token|auth|key"
+"""What is in the name of a section, or of a nested part, that holds nothing else."""
+
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+
+
+def without_escapes(name: str) -> str:
+    """A name with the letters that JSON has written as numbers."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name) if "\\" in name else name
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -31,16 +53,17 @@ def word_set(text: str) -> frozenset[str]:
 
 
 # A name whose last word is one of these loses a value that looks random.
-_ENDS_IN = ("key", "keys", "pass", "passwd", "pw")
+PASSWORD_ENDS = ("pass", "passwd", "passwrd", "pswd", "pw", "pwd")
+_ENDS_IN = ("key", "keys", *PASSWORD_ENDS)
 _IS = (
-    "assertion", "creds", "hmac", "mnemonic", "oauth", "passcode", "pat", "pats", "pem", "psk", "pw", "salt", "sas",
-    "seed", "sig", "sigs", "signature", "signatures", "sk", "verifier",
+    "appid", "assertion", "creds", "hmac", "mnemonic", "oauth", "passcode", "pat", "pats", "pem", "psk", "pw", "salt",
+    "sas", "seed", "sig", "sigs", "signature", "signatures", "sk", "verifier",
 )  # fmt: skip
 # What may stand after that word: which one of several, how it is written, where it is used.
 AFTERWORDS = (
     "b64", "base64", "base", "contents", "content", "current", "data", "default", "development", "dev", "encoded",
-    "hex", "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "staging", "stage",
-    "string", "str", "test", "text", "value", "v",
+    "hex", "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "sha", "staging",
+    "stage", "string", "str", "test", "text", "value", "v",
 )  # fmt: skip
 # Keys that find something and guard nothing, and signatures of functions.
 _OTHER_KEYS = word_set(
@@ -75,8 +98,8 @@ def names_a_key(words: list[str]) -> bool:
 
 _AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(AFTERWORDS)}|[0-9]+))*"
 KEY_NAME_STEMS = (
-    "api", "assertion", "creds", "hmac", "key", "mnemonic", "oauth", "pass", "pat", "pem", "psk", "pw", "salt", "sas",
-    "seed", "sig", "sk", "verifier",
+    "api", "appid", "assertion", "creds", "hmac", "key", "mnemonic", "oauth", "pass", "pat", "pem", "psk", "pswd", "pw",
+    "salt", "sas", "seed", "sig", "sk", "verifier",
 )  # fmt: skip
 """What a text without any such name holds none of."""
 KEY_NAME_ENDS = re.compile(
@@ -92,13 +115,16 @@ KEY_NAME_ENDS_ROUGHLY = (
 
 
 _DESCRIBING = word_set(
-    "age alg algorithm arn attempts audience backend banner changed consent count counts dir directory disabled domain "
+    "age alg algorithm arn attempts audience backend banner changed consent count counts days dir directory disabled "
+    "domain "
     "duration enabled endpoint endpoints env error errors expiration expired expires expiry field fields file filename "
-    "files folder format found issuer kind label len length lifetime location max maximum method methods min minimum "
+    "files folder format found hours interval issuer kind label len length level lifetime location max maximum method "
+    "methods min minimum minutes months ms "
     "mode name names path paths placeholder policies policy prefix present provider providers reason ref reference "
+    "retries symbol decimals supply "
     "region required rotated rotation strength "
-    "scheme schemes scope scopes size source state status strategy supported timeout ttl type types updated uri "
-    "uris url urls valid var variable version"
+    "scheme schemes scope scopes seconds size source state status strategy supported timeout ttl type types updated "
+    "uri uris url urls valid var variable version"
 )
 _SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
 _BESIDE_SPECIAL = word_set("additional all id ids str token tokens")
@@ -122,7 +148,9 @@ _FIELD_NAMES = word_set(
 )
 
 
-_NAME_OF_VARIABLE = re.compile(r"(?:[A-Z]{2,20}_){1,6}(?:KEY|PASSWORD|SECRET|TOKEN)")
+_NAME_OF_VARIABLE = re.compile(
+    r"(?:[A-Z]{2,20}_){1,6}(?:KEY|PASSWORD|SECRET|TOKEN)|(?:access|auth|client|device|id|refresh)_(?:code|credentials|token)"
+)
 
 
 def is_field_name(text: object) -> bool:
@@ -132,7 +160,7 @@ def is_field_name(text: object) -> bool:
     )
 
 
-_PAGING_WORDS = word_set("continuation cursor page pagination paging scroll skip sync")
+_PAGING_WORDS = word_set("continuation cursor page pagination paging resume scroll skip sync")
 _BESIDE_PAGING = word_set(
     "after before continue current end first initial last list marker next opaque prev previous request response "
     "result results resume start starting token x"

@@ -21,6 +21,7 @@ from math import log2
 from typing import TYPE_CHECKING, Final
 
 from agentdbg.redaction.key_words import (
+    PASSWORD_ENDS,
     counts_tokens,
     describes,
     is_no_password,
@@ -146,7 +147,7 @@ class KeyJudge:
             return DESCRIBING if describes(words) else SECRET
         if not names_a_key(words):
             return SAFE
-        is_password = words[-1] != "pass" and words[-1].endswith(("pass", "passwd", "pw"))  # `FAIL_TO_PASS` is none
+        is_password = words[-1] != "pass" and words[-1].endswith(PASSWORD_ENDS)  # `FAIL_TO_PASS` is none
         return DESCRIBING if is_password else RANDOM
 
     def _look_at_found(self, words: list[str], squeezed: str) -> int:

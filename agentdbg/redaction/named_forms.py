@@ -42,7 +42,7 @@ _DRAWN = 30
 _DRAWN_OF_TWO = 40
 _TAKES_A_KEY = (
     r"(?:Client|Twilio|Sequelize|connect|cookieParser|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
-    r"|SecretKeySpec|AES\.new)\("
+    r"|SecretKeySpec|AES\.new|pgp_sym_[a-z]{7})\("
 )
 _LOGS_IN = "(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]Auth|Credentials?|getConnection)"
 PAGE_ROUGHLY = r"<(?:meta|input)[^A-Za-z0-9]"
@@ -52,7 +52,7 @@ ROUGHLY = [
     r"variable[ \t]+[\\]*\"",
     rf"{_GIVEN_A_KEY}",
     rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{10}}",
-    r"(?:\|\||\?\?| or)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-]{16}",
+    r"(?:\|\||\?\?| or)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-.~=]{8}",
     rf"(?:name|key)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
@@ -68,7 +68,7 @@ ROUGHLY = [
 WORDS = (
     "kind", "variable", "credential", "secret", "apikey", "apitoken", "bearerauth", "tokenauth", "client", "fernet",
     "twilio", "sequelize", "connect(", "cookieparser",
-    "hmac", "jwt.", "login", "authenticate", "aes.new", "||", "??", " or ",
+    "hmac", "pgp_sym", "jwt.", "login", "authenticate", "aes.new", "||", "??", " or ",
     "name=", "key=", "echo ", "htpasswd", "net use", "kv put",
     "auth(", "getconnection", "hook", "/key/", "/token/", "/integration/", "hc-ping", "<<<", "@tcp(", "@unix(", " -",
     " /p:", "tkn", "key-", "key_", "secret", "sk-", "sk_",
@@ -87,7 +87,8 @@ def named_forms(text: str) -> Iterator[Span]:
     yield from _calls(text)
     for pattern in (_FALLBACK, *((_ELEMENT,) if _holds_any(text, _OPENS_ELEMENT) else ())):
         for found in pattern.finditer(text):
-            if looks_random(found["secret"]) or (pattern is _ELEMENT and is_told(found["secret"])):
+            secret = found["secret"]
+            if looks_random(secret) or is_drawn(secret) or (pattern is _ELEMENT and is_told(secret)):
                 yield found.span("secret")
     yield from _commands(text)
     yield from _webhooks(text)
@@ -167,14 +168,15 @@ def _calls(text: str) -> Iterator[Span]:
 
 
 _FALLBACK = re.compile(
-    rf"{_TELLING}[\w\])\"'.]{{0,40}}[ \t]{{0,4}}(?:\|\||\?\?|\bor)[ \t]{{0,4}}{_QUOTE}"
-    r"(?P<secret>[A-Za-z0-9+/_\-.~=]{16,200})"
+    rf"{_TELLING}[\w\]()\"'.]{{0,40}}[ \t]{{0,4}}(?:\|\||\?\?|\bor)[ \t]{{0,4}}{_QUOTE}"
+    r"(?P<secret>[A-Za-z0-9+/_\-.~=]{8,200})"
 )
 """`process.env.API_KEY || "…"`."""
 _ELEMENT = re.compile(
-    rf"(?:name|key)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>(?P<secret>[^<>\s]{{6,200}})<"
+    rf"(?:name|key)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>"
+    rf"(?:\s{{0,20}}<\w{{1,20}}>)?(?P<secret>[^<>\s]{{6,200}})<"
 )
-"""`<string name="google_maps_key">…</string>`."""
+"""`<string name="google_maps_key">…</string>`, `<setting name="ApiSecret"><value>…</value>`."""
 _OPENS_ELEMENT = ("name=", "key=")
 _MARKED = re.compile(
     rf"(?<![A-Za-z0-9_\-])(?P<owner>{_OWNER})[_\-](?P<marker>{_MARKERS})[_\-](?![a-z]{{2,20}}[_\-])(?P<secret>[A-Za-z0-9_\-]{{16,200}})"
@@ -231,12 +233,17 @@ def _webhooks(text: str) -> Iterator[Span]:
 
 
 _PREFIXED = re.compile(
-    rf"(?<![A-Za-z0-9_\-.+/=])(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-][a-z0-9]{{1,10}}){{0,2}}[_\-.|]"
-    rf"(?P<secret>[A-Za-z0-9_\-]{{{_DRAWN},400}})(?![A-Za-z0-9_\-+/=]|\.\w)"
+    rf"(?:(?<![A-Za-z0-9_\-.+/=])|(?<=[A-Za-z]=))(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-.][a-z0-9]{{1,10}}){{0,2}}[_\-.|]"
+    rf"(?P<secret>[A-Za-z0-9_\-]{{{_DRAWN},400}})(?:\.[A-Za-z0-9_\-]{{{_DRAWN},400}}){{0,2}}(?![A-Za-z0-9_\-+/=]|\.\w)"
 )
 _LONG_RUN = re.compile(r"[A-Za-z0-9]{10}")
 _HEX = re.compile(r"[0-9a-fA-F\-]*")
-_HASHES = re.compile(r"sha[0-9]*|md[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id", re.IGNORECASE)
+_HASHES = re.compile(
+    r"sha[0-9]*|md[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id"
+    r"|asst|batch|call|chatcmpl|cmpl|evt|file|gen|item|msg|req|resp|rs|run|step|thread|toolu",
+    re.IGNORECASE,
+)
+"""What stands before a hash, or before what a provider calls a thing."""
 
 
 def prefixed(text: str) -> Iterator[Span]:
@@ -285,6 +292,9 @@ _COMMANDS = {
     ("SecureString",): re.compile(
         rf"SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}})"
     ),
+    ("ConvertTo-SecureString",): re.compile(
+        rf"{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}}){_QUOTE}[ \t]{{0,4}}\|[ \t]{{0,4}}ConvertTo-SecureString"
+    ),
     ("masterauth",): re.compile(rf"\bmasterauth[ \t]{{1,4}}(?:{_QUOTE})?(?P<secret>[^\s\"'\\]{{4,200}})"),
     ("openssl",): re.compile(
         rf"\bopenssl[ \t][^\n|;&]{{0,120}}? (?:-k|-pass(?:in|out)?[ \t]{{1,4}}pass:)[ \t]{{0,4}}(?:{_QUOTE})?"
@@ -301,6 +311,7 @@ _COMMANDS = {
     ("net use",): re.compile(
         r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"
     ),
+    ("net user",): re.compile(r"\bnet user[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>[^\s/*]\S{3,200})"),
     ("smbclient",): re.compile(r"\bsmbclient\b[^\n|;]{0,120}? -U[ \t]{0,4}[\w.\\]{1,80}%(?P<secret>[^\s\"']{1,200})"),
 }
 """Each with texts of which one stands in all that it matches: an expression takes a hundred times as long to say no."""

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.after_sign import assigned
-from agentdbg.redaction.after_space import is_told_or_drawn, told_value
+from agentdbg.redaction.after_space import is_drawn_at, is_told_or_drawn, told_value
 from agentdbg.redaction.assigned_values import LINE_END, QUOTE, Span, read_quoted
 from agentdbg.redaction.source_code import closes_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["element_text", "in_element", "next_cell", "other_half_of_pair", "second_of_pair", "set_by_call"]
+__all__ = [
+    "attributes_of",
+    "element_text",
+    "in_element",
+    "next_cell",
+    "other_half_of_pair",
+    "second_of_pair",
+    "set_by_call",
+]
 
 _NAME_OF_PAIR = re.compile(
     rf"(?:name|key|header|field|parameter|variable){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:{QUOTE}[^\"'`\\]{{0,40}})?$",
@@ -83,6 +91,18 @@ def in_element(text: str, start: int, end: int) -> int:
     """Where the text of an element begins that has this name: `<password>`, `<wsse:Password Type="…">`; 0 for none."""
     tag = _END_OF_TAG.match(text, end) if _TAG.search(text, max(0, start - 42), start) else None
     return tag.end() if tag else 0
+
+
+_ATTRIBUTES = re.compile(rf"(?:\s[\w:.\-]{{1,40}}={QUOTE}[^<>\"']{{0,200}}{QUOTE}){{1,8}}\s{{0,4}}/?>")
+_ATTRIBUTE = re.compile(rf"={QUOTE}(?P<value>[^<>\"'\\]{{1,200}})")
+
+
+def attributes_of(text: str, start: int, end: int) -> Iterator[Span]:
+    """`<apiKey value="…"/>`: what is drawn in the attributes of an element of this name."""
+    if _TAG.search(text, max(0, start - 42), start) and (attributes := _ATTRIBUTES.match(text, end)):
+        for attribute in _ATTRIBUTE.finditer(text, *attributes.span()):
+            if is_drawn_at(text, attribute.span("value")):
+                yield attribute.span("value")
 
 
 def element_text(text: str, start: int, at: int) -> Iterator[Span]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.kept import is_schema, logprob_names, stays, without_samples
 from agentdbg.redaction.key_words import is_field_name
-from agentdbg.redaction.keys import COUNTER, DESCRIBING, RANDOM, SAFE, SECRET, USERS_OWN
+from agentdbg.redaction.keys import COUNTER, DESCRIBING, RANDOM, SAFE, SECRET, USERS_OWN, is_drawn, is_told
 from agentdbg.redaction.media import LEAST_MEDIA, without_media
 from agentdbg.redaction.named_forms import is_kubernetes_secret
 from agentdbg.redaction.objects import describe
@@ -278,6 +278,8 @@ class Walk:
         if verdict == SECRET:
             return without_samples(plain) if type(plain) is dict else plain
         if isinstance(plain, list):
+            if verdict == COUNTER and _is_text_in_tokens(plain):
+                return plain
             return [self._left_of(item, verdict, name) for item in plain]
         return self._left_of(plain, verdict, name)
 
@@ -385,6 +387,15 @@ def _is_small(value: Any) -> bool:
 
 
 _NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?(?:[kKmM%]|m?s|h|m[0-9.]{1,6}s)?|NaN|-?Infinity|" + TRUNCATED)
+
+
+_FEWEST_TOKENS = 3
+
+
+def _is_text_in_tokens(items: list[Any]) -> bool:
+    """Whether a list under `tokens` is a text cut into them: several pieces, each of which is a word or less."""
+    pieces = [item for item in items if isinstance(item, str)]
+    return len(pieces) >= _FEWEST_TOKENS and not any(is_told(piece) or is_drawn(piece) for piece in pieces)
 
 
 def _counted(plain: Any) -> Any:

@@ -61,6 +61,14 @@ WHOLE_WORD_KEYS = (
     "\u5bc6\u78bc",
     "\u30d1\u30b9\u30ef\u30fc\u30c9",
     "\ube44\ubc00\ubc88\ud638",
+    "\u0442\u043e\u043a\u0435\u043d",
+    "\u0441\u0435\u043a\u0440\u0435\u0442",
+    "\u53e3\u4ee4",
+    "\u4ee4\u724c",
+    "\u5bc6\u94a5",
+    "\u79d8\u5bc6\u9375",
+    "\u30c8\u30fc\u30af\u30f3",
+    "\ud1a0\ud070",
 )
 """Matched as whole words of a key, so that `author` and `passenger` stay; nobody's setting replaces these."""
 

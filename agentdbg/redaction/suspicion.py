@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
+from agentdbg.redaction.key_words import HOLDS_SECRETS, KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS, escaped_spelling
 from agentdbg.redaction.named_forms import PAGE_ROUGHLY, PREFIXED_ROUGHLY, ROUGHLY, WORDS
 from agentdbg.redaction.patterns import HAS_RE2, LinearPattern
 from agentdbg.redaction.token_formats import SHAPES
@@ -83,6 +83,8 @@ class Suspicion:
             self.searches = {kind: _pattern(expression) for kind, expression in expressions.items()}
         else:
             shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
+            escapes = (f"u{ord(letter):04x}" for word in named_literals for letter in word if not letter.isascii())
+            named_literals += tuple(dict.fromkeys(escapes))
             self.searches = {NAMED: _Literals((), named_literals, odd_letters=True), SHAPED: shaped, ORDINARY: shaped}
 
     def kinds(self, encoded: bytes) -> list[str]:
@@ -98,7 +100,9 @@ def _pattern(expression: str) -> LinearPattern:
 
 def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     plain = "|".join(re.escape(word) for word in anywhere if word != "token") or r"[^\x00-\x{10FFFF}]"
-    words = "|".join(re.escape(word) for word in whole) or r"[^\x00-\x{10FFFF}]"
+    # Of a word that JSON wrote in ASCII its end is enough.
+    escaped = dict.fromkeys(filter(None, (escaped_spelling(_end_of(word)) for word in whole)))
+    words = "|".join([*map(re.escape, whole), *escaped]) or r"[^\x00-\x{10FFFF}]"
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
     after = (
         rf"(?i: (?:access key|key|value|code))?(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
@@ -109,13 +113,15 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     parts = [
         rf"{name}(?:{after})",
         rf"(?:^|[ \t\r\n\"'(\[\-]|\\[nrt])-{_NAME}*(?i:{every})",
-        rf"(?:config|configure|set|setx|ENV|ngrok|define)[ \t]+[^\s\"]*(?i:{every})",
+        rf"(?:config|configure|set|setx|setenv|ENV|ngrok|define)[ \t]+[^\s\"]*(?i:{every})",
         # The value of a pair is judged by the whole of its name, in any spelling.
         (
             rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*"
             rf"(?:{_QUOTE}[^\"\\]*{_DRESSED_UP}|(?:{_QUOTE}[^\"\\]*|{_NAME}*)(?i:{every}))"
         ),
         rf"(?:set|with|use)_?(?i:[A-Za-z_]*(?:{every}))[A-Za-z0-9_]*\({_SPACE}*{_QUOTE}",
+        # A section of a file, and what is indented below a name.
+        rf"(?i:{HOLDS_SECRETS}){_NAME}*(?:\]{_LINE_END}|[\"']?:[ \t]*{_LINE_END}+[ \t])",
         # An element with attributes, the heading of a column, and a column that SQL inserts into.
         rf"<(?:[A-Za-z0-9_.\-]+:)?{_NAME}*(?i:{every}){_NAME}*{_SPACE}[^<>]*>",
         rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
@@ -129,6 +135,11 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     return "|".join(parts)
 
 
+def _end_of(word: str) -> str:
+    """From the last letter on that is not ASCII."""
+    return word[max((place for place, letter in enumerate(word) if not letter.isascii()), default=0) :]
+
+
 def _key_expressions() -> list[str]:
     """Names that end in key, sig and the like: only with something after them that is long enough to be random."""
     random = r"[A-Za-z0-9][A-Za-z0-9+/_\-.~:%!@#$^&*]{12}"
@@ -137,6 +148,8 @@ def _key_expressions() -> list[str]:
     typed = rf"[A-Za-z_][^=\n\"'`]*=(?:{between})?"
     return [
         rf"{KEY_NAME_ENDS_ROUGHLY}{between}(?:{typed}|(?:is|was){between})?{random}",
+        # What a person chooses is shorter.
+        rf"(?i:pwd?|pswd|passwrd){between}(?:{typed}|(?:is|was){between})?[^\s\"'`]{{4}}",
         rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*(?:{_QUOTE}[^\"\\]*|{_NAME}*){KEY_NAME_ENDS_ROUGHLY}",
     ]
 
@@ -171,6 +184,10 @@ def _token_expression(after: str) -> str:
 _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})"
 
 
+_COLON_PAIRS = (
+    r"[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{24}-[0-9a-f]{8}-[0-9a-f]{8}"
+    r"|[0-9a-f]{12}\.[A-Za-z0-9]{30}:|\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43}"
+)
 _FORTY = r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])"
 
 
@@ -184,22 +201,23 @@ def _shaped_expression() -> str:
         r"://[^\s\"'<>\\/?#]*@",
         r"(?i:%3A(?://|%2F%2F)[^\s\"'<>\\/?#]*%40)",
         r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
-        rf"(?i:bearer|oauth)(?:{_SPACE}|%20|[\+\\\"'])+[A-Za-z0-9_\-.~+/]{{8}}",
+        rf"(?i:bearer|oauth|negotiate|ntlm)(?:{_SPACE}|%20|[\+\\\"'])+[A-Za-z0-9_\-.~+/]{{8}}",
         rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
         r"(?:-u|--user|--proxy-user|http -a)[= \\\"',]*[A-Za-z0-9_.@+\-${}]*:",
         (
             r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login|az login|registry login|oras login"
-            r"|7z|rar)[^\n|;]* -p"
+            r"|7z|rar)[^\n|;]*[ \"']-p"
             r"|zip[^\n|;]* -P|redis-cli[^\n|;]* -a"
-            r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -b"
+            r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -[A-Za-z]*[bu]"
         ),
+        r"IDENTIFIED BY [^\s]",
         rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
         (
             r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
             r"(?:[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
             r"|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20})"
-            r"|[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}"
+            rf"|{_COLON_PAIRS}"
         ),
         *ROUGHLY,
     ]
@@ -235,8 +253,8 @@ class _Literals:
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
     )
     _in_parts = re.compile(
-        rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20}"
-        rb"|[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}"
+        rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20}|"
+        + _COLON_PAIRS.encode()
     )
     _prefixed = re.compile(PREFIXED_ROUGHLY.encode())
 

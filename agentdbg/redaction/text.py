@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assignments import AssignmentScanner
+from agentdbg.redaction.keys import plain_spelling
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 from agentdbg.redaction.suspicion import NAMED
 from agentdbg.redaction.token_scan import shaped_secrets
@@ -45,10 +46,12 @@ def telling_words(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 
 def _spellings(key: str) -> list[str]:
-    words = [word for word in re.split(r"[\W_]+", key.lower()) if word]
-    if not words:
-        return []
-    return list(dict.fromkeys(joint.join(words) for joint in ("_", "-", "", " ", ".")))
+    spelled: dict[str, None] = {}
+    for spelling in (key.lower(), plain_spelling(key.lower())):  # `contrase\u00f1a` is typed without its tilde as well
+        words = [word for word in re.split(r"[\W_]+", spelling) if word]
+        if words and (spelling.isascii() or spelling == key.lower()):
+            spelled.update(dict.fromkeys(joint.join(words) for joint in ("_", "-", "", " ", ".")))
+    return list(spelled)
 
 
 class TextCleaner:

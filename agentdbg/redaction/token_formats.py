@@ -43,6 +43,14 @@ def _family(provider: str, literals: str, rest: str) -> tuple[Shape, ...]:
     return tuple(_shape(provider, literal, rest) for literal in literals.split())
 
 
+def _signed(literals: str, before: int, rest: str) -> tuple[Shape, ...]:
+    """Keys of Azure: each service signs its own with four letters at a fixed place, so that they can be found."""
+    head = rf"[A-Za-z0-9+/_\-]{{{before}}}"
+    return tuple(
+        _shape("Azure", literal, rest + "(?![0-9A-Za-z+/=])", before, head, rest) for literal in literals.split()
+    )
+
+
 def _beginning(rest: str) -> str:
     """As much of what follows a literal as makes one suspicious: a hundred letters more take long to compile."""
     rest = rest.removesuffix(_END).removesuffix("={0,2}")
@@ -264,7 +272,11 @@ SHAPES: tuple[Shape, ...] = (
     _shape("Akamai", "akab-", rf"{_WORDY}{{16}}-{_WORDY}{{16,}}"),
     *_family("Honeybadger", "hbp_", rf"{_ALNUM}{{30,}}"),
     _shape("Databricks, OAuth", "dose", r"[0-9a-f]{32}" + _END),
-    _shape("Azure DevOps", "AZDO", rf"{_ALNUM}{{4}}" + _END, 76, rf"{_ALNUM}{{20}}"),
+    *_signed("AzSe +ACR", 42, r"[A-Za-z0-9]{6}"),
+    *_signed("+ASt +ABa ACDb +AMC APIM", 76, r"[A-Za-z0-9+/]{6}=="),
+    *_signed("AZDO", 76, r"[A-Za-z0-9]{4}"),
+    *_signed("AzFu", 44, r"[A-Za-z0-9+/_\-]{6}=="),
+    *_signed("AzCa +ASb +AEh +ARm AIoT", 33, r"[A-Za-z0-9+/]{6}="),
     _shape("LlamaCloud", "llx-", rf"{_ALNUM}{{30,}}"),
     _shape("Xata", "xau_", rf"{_ALNUM}{{20,}}"),
     _shape("Alchemy", "alcht_", rf"{_ALNUM}{{24,}}"),
@@ -323,5 +335,15 @@ SHAPES: tuple[Shape, ...] = (
     _shape("Flagsmith", "ser.", rf"{_ALNUM}{{22}}" + _END),
     *_family("Tigris and Retool", "tid_ tsec_ retool_01", rf"{_WORDY}{{22,}}"),
     *_family("Composio and Cartesia", "composio_ak_ sk_car_ xi-", rf"{_WORDY}{{20,}}"),
+    _shape("RapidAPI", "msh", r"[A-Za-z0-9]{15}p1[A-Za-z0-9]{6}jsn[A-Za-z0-9]{12}" + _END, 10, rf"{_ALNUM}{{10}}"),
+    *_family("Fireworks and Dub", "fw- dub_", rf"{_ALNUM}{{24}}" + _END),
+    _shape("Neon password", "npg_", rf"{_ALNUM}{{12,}}"),
+    _shape("Artifactory password", "AP", r"[0-9A-F][A-Za-z0-9]{68,}"),
+    _shape("Adyen", "AQE", r"[A-Za-z0-9+/]{60,}={0,2}-[A-Za-z0-9+/=]{20,}-[\x21-\x7e]{8,}"),
+    *_family("Weights & Biases, own server", "local-", r"[0-9a-f]{40}" + _END),
+    _shape("Instagram", "IGQ", rf"[A-Z]{_WORDY}{{80,}}"),
+    _shape("Retell", "key_", r"[0-9a-f]{28}" + _END),
+    _shape("Telnyx", "KEY", r"[0-9A-Fa-f]{32}_[A-Za-z0-9]{22}" + _END),
+    _shape("StackHawk", "hawk.", rf"{_WORDY}{{20}}\.{_WORDY}{{20}}" + _END),
     *_family("Lob", "live_ test_ live_pub_ test_pub_", r"[0-9a-f]{31,35}" + _END),
 )

@@ -119,10 +119,11 @@ def _parts_of_fixed_length(text: str) -> Iterator[Span]:
 
 
 _PAIR = re.compile(
-    r"(?<![A-Za-z0-9_\-./:])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:[0-9a-f]{32}|[0-9a-f]{24}:[0-9a-f]{64}"
-    r"|[12]/(?:[0-9]{16}/)?[0-9]{16}:[0-9a-f]{32})(?![A-Za-z0-9])"
+    r"(?:(?<![A-Za-z0-9_\-./:])|(?<=\\[nrtbf]))(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:[0-9a-f]{32}|[0-9a-f]{24}:[0-9a-f]{64}"
+    r"|[12]/(?:[0-9]{16}/)?[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"
+    r"|0\.[0-9a-f\-]{36}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==|[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43})(?![A-Za-z0-9])"
 )
-"""fal, Ghost, Asana: who it is, and after a colon the secret."""
+"""fal, Ghost, Asana, Mailgun, Bitwarden, Ably: who it is, and the secret behind a colon or a dash."""
 _ZHIPU = re.compile(r"(?<![A-Za-z0-9_\-./])[0-9a-f]{32}\.(?P<signed>[A-Za-z0-9]{16})(?![A-Za-z0-9_\-]|\.\w)")
 _NGROK = re.compile(r"(?<![A-Za-z0-9_\-./])[12][A-Za-z0-9]{26}_(?P<signed>[A-Za-z0-9]{20,22})(?![A-Za-z0-9_\-])")
 _USERINFO = re.compile(r"://(?P<userinfo>[^\s\"'<>\\/?#]*)@")
@@ -165,7 +166,7 @@ def _url_credentials(text: str) -> Iterator[Span]:
 
 
 _BEARER = re.compile(
-    r"\b(?:bearer|oauth)(?:\s|%20|\+|\\[nrt]|\\*[\"']){1,8}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)",
+    r"\b(?:bearer|oauth|negotiate|ntlm)(?:\s|%20|\+|\\[nrt]|\\*[\"']){1,8}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)",
     re.IGNORECASE | re.ASCII,
 )
 _BASIC = re.compile(r"\bbasic(?:\s|%20|\+){1,4}(?P<token>[A-Za-z0-9+/_\-]{8,}={0,2})", re.IGNORECASE | re.ASCII)
@@ -201,10 +202,16 @@ _USER_OPTION = re.compile(
     r"(?<![\w-])(?:-u|--user|--proxy-user|(?<=http )-a)(?:[= ]|[\"'],\s?[\"']){0,3}[\"']?"
     r"(?P<user>[\w.@+\-${}]{0,80}):(?P<secret>[^\s\"']{1,200})"
 )
+_ORACLE_PASSWORD = re.compile(r"\bIDENTIFIED BY (?P<secret>(?=[A-Za-z_#$]*[0-9])[A-Za-z0-9_#$]{6,60})(?=[;\s]|$)")
+_CURL_USER = re.compile(
+    r"\bcurl\b[^\n|;]{0,120}? -[A-Za-z]{1,8}u[= ]{1,3}\\*[\"']?"
+    r"(?P<user>[\w.@+\-${}]{1,80}):(?P<secret>[^\s\"'\\]{1,200})"
+)
+"""`curl -sSu name:password`: the last of several letters takes the value."""
 _PASSWORD_OPTION = re.compile(
     r"\b(?:(?:sshpass|mysql(?:dump|admin)?|mariadb|mongo(?:sh|dump|restore)?|docker login|podman login|az login"
     r"|registry login|oras login|7z[arz]?|u?n?rar)\b"
-    r"[^\n|;&]{0,80}? -p|(?:un)?zip\b[^\n|;&]{0,80}? -P|redis-cli\b[^\n|;]{0,80}? -a|sqlcmd\b[^\n|;]{0,80}? -P"
+    r"[^\n|;&]{0,80}?[ \"']-p|(?:un)?zip\b[^\n|;&]{0,80}? -P|redis-cli\b[^\n|;]{0,80}? -a|sqlcmd\b[^\n|;]{0,80}? -P"
     r"|ldap(?:search|add|modify)\b[^\n|;]{0,80}? -w"
     r"|curl\b[^\n|;]{0,120}? -b) ?\\*[\"']?(?P<secret>[^\s\"'\\-][^\s\"'\\]{0,200})"
 )
@@ -218,7 +225,7 @@ _SQL_PASSWORD = re.compile(
 
 def _logins(text: str) -> Iterator[Span]:
     """.netrc lines, curl's `-u name:password`, `mysql -p…`, `docker login -p …`, SQL's `IDENTIFIED BY '…'`."""
-    for pattern in (_NETRC, _USER_OPTION, _PASSWORD_OPTION, _SQL_PASSWORD):
+    for pattern in (_NETRC, _USER_OPTION, _CURL_USER, _PASSWORD_OPTION, _SQL_PASSWORD, _ORACLE_PASSWORD):
         for found in pattern.finditer(text):
             if (
                 found["secret"] != REDACTED
