@@ -14,7 +14,7 @@ from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import RunNotFound, UsageError
 from agentdbg.server.guard import is_loopback
-from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer, serve
+from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer
 from agentdbg.storage.housekeeping import drop_tapes, prune
 from agentdbg.storage.layout import check_data_dir
 
@@ -97,6 +97,8 @@ def open_viewer(
     if running is not None and host in (DEFAULT_HOST, running.host) and port in (None, running.port):
         ready(running, is_ours=False)
         return
+    from agentdbg.server.viewer_process import serve  # noqa: PLC0415 -- a viewer that is reused needs no server
+
     threading.Thread(target=_tidy_up, args=(config,), daemon=True).start()
     if port is None:  # a viewer without control may hold the usual one
         port = 0 if may_control and find_viewer(config.data_dir) is not None else DEFAULT_PORT

@@ -40,8 +40,9 @@ from agentdbg.receiver.traces import IDLE_SECONDS, Traces
 from agentdbg.receiver.unsupported_signals import turn_down_metrics
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy, on_this_machine, own_url
 from agentdbg.server.http_answers import error_response, json_response
-from agentdbg.server.lifecycle import listen, run_server
+from agentdbg.server.lifecycle import listen
 from agentdbg.server.slow_clients import MOST_CONNECTIONS, patient_protocol
+from agentdbg.server.viewer_process import run_server
 from agentdbg.storage.layout import make_private_folder, receiver_token_path, replace_file
 from agentdbg.storage.lines import open_regular
 from agentdbg.version import __version__

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _START = """
 import sys
-from agentdbg.server.lifecycle import serve
+from agentdbg.server.viewer_process import serve
 host, port, data_dir, *allowed = sys.argv[1:]
 serve(data_dir, host=host, port=int(port), allowed_hosts=tuple(allowed),
       on_ready=lambda viewer: print(viewer.host, viewer.port, viewer.url(), viewer.token, flush=True))

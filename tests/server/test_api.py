@@ -19,8 +19,9 @@ from websockets.sync.client import connect
 
 from agentdbg.exceptions import UsageError, ViewerUnavailable
 from agentdbg.index.events import EventIndex
-from agentdbg.server.lifecycle import Viewer, find_viewer, serve
+from agentdbg.server.lifecycle import Viewer, find_viewer
 from agentdbg.server.peer_user import can_tell_users
+from agentdbg.server.viewer_process import serve
 from agentdbg.storage.reader import load_events
 from tests.index.test_event_index import varied_events
 from tests.server.running import RunningViewer, eventually, viewer
