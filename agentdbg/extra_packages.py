@@ -18,7 +18,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "mcp": ("mcp>=1.23",),
     "otlp": ("opentelemetry-proto>=1.25",),
     "replay": ("time-machine>=2.14",),
-    "sql": ("duckdb>=1.2", "pyarrow>=16"),
+    "sql": ("duckdb>=1.2", "pyarrow>=18"),
 }
 
 

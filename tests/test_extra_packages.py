@@ -19,4 +19,4 @@ def test_every_extra_is_named_as_the_project_file_names_it() -> None:
 
 def test_a_hint_can_be_copied_into_a_shell() -> None:
     """An unquoted `>` would write a file."""
-    assert install_hint("sql") == 'pip install "duckdb>=1.2" "pyarrow>=16"'
+    assert install_hint("sql") == 'pip install "duckdb>=1.2" "pyarrow>=18"'

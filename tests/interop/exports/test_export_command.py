@@ -83,7 +83,7 @@ def test_a_missing_extra_is_named(cli: Callable[..., Ran], rich_run: str, monkey
     for arguments in (("export", "latest", "-f", "parquet", "-o", "tables"), ("sql", "select 1")):
         ran = cli(*arguments)
         assert ran.code == 2
-        assert 'pip install "duckdb>=1.2" "pyarrow>=16"' in ran.err
+        assert 'pip install "duckdb>=1.2" "pyarrow>=18"' in ran.err
 
 
 def test_two_exports_to_one_place_do_not_disturb_each_other(tmp_path: Path) -> None:

@@ -222,6 +222,18 @@ def test_a_folder_may_have_any_name(ask: Callable[..., Any], tmp_path: Path, mon
     assert ask("select count(*) as n from runs join events using (run_id)") == [{"n": 1}]
 
 
+def test_the_first_answer_waits_for_no_package_that_it_does_not_need(
+    rich_run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading numpy takes longer than the question, and there is no array in any answer."""
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    ran = run_process("sql", "select *, now(), [n], {'a': 1.5::decimal(4, 2)} from events join runs using (run_id)")
+
+    assert ran.code == 0
+    assert "| pyarrow.parquet" in ran.err.replace("  ", "")
+    assert "numpy" not in ran.err
+
+
 def test_questions_asked_at_once_all_get_the_answer(data_dir: Path, rich_run: str, parallel_run: str) -> None:
     """A notebook and a cron job share one folder."""
     for _ in range(20):
