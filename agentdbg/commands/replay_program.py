@@ -15,10 +15,7 @@ from agentdbg.autorun.process import begin, note_program
 from agentdbg.commands.replay_back import go_back, going_back_to, mute_until_arrival
 from agentdbg.commands.replay_ending import Ending
 from agentdbg.config import load_config
-from agentdbg.control.arming import arm
 from agentdbg.control.effects_guard import parse_allow
-from agentdbg.control.forking import MockedPlan
-from agentdbg.control.mocks import Mocks, parse_fault, parse_mock
 from agentdbg.control.recorded_calls import call_recorded, until_event
 from agentdbg.control.recorded_runs import CannotReplay, open_recorded, recorded_words
 from agentdbg.control.replay_file import read_replay_file
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
 
     from agentdbg.commands.replay_words import Words
     from agentdbg.control.breakpoints import Breakpoints
+    from agentdbg.control.mocks import Mocks
     from agentdbg.control.plan import Plan
     from agentdbg.control.recorded_runs import Opened
 
@@ -122,14 +120,18 @@ def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:
 
 
 def _mocked_plan(given: dict[str, Any]) -> Plan:
+    from agentdbg.control.forking import MockedPlan  # noqa: PLC0415 -- most replays mock nothing
+
     return MockedPlan(chosen_mocks(given))
 
 
 def chosen_mocks(given: dict[str, Any]) -> Mocks | None:
     """What `--mock` and `--fault` ask for. Raises UsageError."""
-    mocks = [*map(parse_mock, given.get("--mock", ())), *map(parse_fault, given.get("--fault", ()))]
-    if not mocks:
+    if "--mock" not in given and "--fault" not in given:
         return None
+    from agentdbg.control.mocks import Mocks, parse_fault, parse_mock  # noqa: PLC0415 -- only for who asks for it
+
+    mocks = [*map(parse_mock, given.get("--mock", ())), *map(parse_fault, given.get("--fault", ()))]
     chosen = Mocks(mocks)
     atexit.register(chosen.tell_unused)
     return chosen
@@ -137,15 +139,17 @@ def chosen_mocks(given: dict[str, Any]) -> Mocks | None:
 
 def arm_breaks(given: dict[str, Any], from_call: int = 0) -> Breakpoints | None:
     """Pause where `--break` says. Raises UsageError."""
-    if "--break" in given:
-        try:
-            seconds = float(given.get("--wait", 0))
-        except ValueError:
-            raise UsageError(f"--wait is {given['--wait']!r}, which is not a number of seconds") from None
-        is_world = given.get("--pause") == "world"
-        then = given.get("--then", "continue")
-        return arm(given["--break"], wait_seconds=seconds, then=then, whole_world=is_world, from_call=from_call)
-    return None
+    if "--break" not in given:
+        return None
+    from agentdbg.control.arming import arm  # noqa: PLC0415 -- only for who asks to pause
+
+    try:
+        seconds = float(given.get("--wait", 0))
+    except ValueError:
+        raise UsageError(f"--wait is {given['--wait']!r}, which is not a number of seconds") from None
+    is_world = given.get("--pause") == "world"
+    then = given.get("--then", "continue")
+    return arm(given["--break"], wait_seconds=seconds, then=then, whole_world=is_world, from_call=from_call)
 
 
 def go_to(opened: Opened) -> None:
