@@ -80,6 +80,7 @@ def test_every_row_of_the_waterfall_draws_in_its_own_row(
 ) -> None:
     """A moment that slips under its row, to the left of the axis, says the run began before it began."""
     page = open_page(recorded.address("healthy", view="waterfall"), width=width, ready="event-rows .waterfall .moment")
+    expect(page.locator("event-rows .row:not(:has(.waterfall > *))")).to_have_count(0)
 
     slipped = page.locator("event-rows .row").evaluate_all(
         """rows => rows.filter((row) => {

@@ -8,6 +8,7 @@ import { emit, h, painted } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { hasTimes } from "../model/runs.js";
 import { stripBars } from "../model/strip.js";
+import { sideBySide, wordSides } from "../model/strip-marks.js";
 import { suspectsOf } from "../model/suspects.js";
 import { ticks } from "../model/time-axis.js";
 import { elapsedOf } from "./row-facts.js";
@@ -17,6 +18,7 @@ import { elapsedOf } from "./row-facts.js";
 const MODEL_TOP = 10;
 const SUSPECT_PX = 18;
 const WORD_PX = 36;
+const BRACKET_PX = 3;
 const MODEL_HEIGHT = 20;
 const TOOL_TOP = 33;
 const TOOL_HEIGHT = 8;
@@ -154,30 +156,26 @@ export class RunStrip extends HTMLElement {
   /** @param {number} extent */
   #drawLoops(extent) {
     const { skeleton, findings } = /** @type {RunData} */ (this.data);
-    let free = 0;
+    const scale = this.#width / extent;
     const suspects = suspectsOf(this.data?.summary)
-      .map(({ n }, at) => ({ at: skeleton.start[n] / extent, mark: h("b", { class: "suspect" }, at + 1) }))
-      .sort((one, other) => one.at - other.at)
-      .map(({ at, mark }) => {
-        const from = Math.max(at, free); // two of one moment stand side by side
-        free = from + SUSPECT_PX / this.#width;
-        place(mark, from, 0);
-        return mark;
-      });
+      .map(({ n }, at) => ({ at: skeleton.start[n] * scale, mark: h("b", { class: "suspect" }, at + 1) }))
+      .sort((one, other) => one.at - other.at);
+    const wanted = suspects.map(({ at }) => at);
+    sideBySide(wanted, SUSPECT_PX, this.#width).forEach((at, index) =>
+      place(suspects[index].mark, at / this.#width, 0),
+    );
     this.toggleAttribute("data-ranked", suspects.length > 0 && findings.length > 0);
-    let wordEnd = -1;
+    const brackets = findings.slice(0, 4).map(({ first_n: first, last_n: last }) => {
+      const begin = skeleton.start[first] * scale;
+      return { begin, end: Math.max(begin + BRACKET_PX, skeleton.endOf(last) * scale) };
+    });
+    const sides = wordSides(brackets, WORD_PX, this.#width);
     this.#loops.replaceChildren(
-      ...suspects,
-      ...findings.slice(0, 4).map(({ first_n: first, last_n: last, severity }) => {
-        const bracket = h("div", { class: "loop", "data-severity": severity }, h("span", null, "loop"));
-        place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
-        // At the left edge the word has no room before the bracket; nor where another bracket's word or line stands.
-        const begin = (skeleton.start[first] / extent) * this.#width;
-        const end = (skeleton.endOf(last) / extent) * this.#width;
-        const isLeft = begin < WORD_PX;
-        if (isLeft && end + WORD_PX < this.#width) bracket.dataset.word = "after";
-        else if (isLeft || begin - WORD_PX < wordEnd) bracket.dataset.word = "none";
-        wordEnd = Math.max(wordEnd, end + (isLeft ? WORD_PX : 0));
+      ...suspects.map(({ mark }) => mark),
+      ...brackets.map(({ begin, end }, at) => {
+        const facts = { class: "loop", "data-severity": findings[at].severity, "data-word": sides[at] };
+        const bracket = h("div", facts, h("span", null, "loop"));
+        place(bracket, begin / this.#width, end / this.#width);
         return bracket;
       }),
     );
