@@ -30,6 +30,7 @@ from agentdbg.analysis.run_columns import (
     SPAN,
     START,
     TOOL,
+    lacks_times,
     payload_of,
 )
 from agentdbg.analysis.wording import number_or_none, timestamp_ms
@@ -368,7 +369,9 @@ def figures(tally: Tally, run: RunMeta, now_ms: int | None = None) -> Figures:
 
 
 def run_duration_ms(tally: Tally, run: RunMeta, now_ms: int | None = None) -> int | None:
-    """How long the run took, or has been running."""
+    """How long the run took, or has been running; None where nobody recorded times, as in other tools' traces."""
+    if lacks_times(run.get("metadata")):
+        return None
     if run.get("status") == "running":
         began = timestamp_ms(run.get("started_at")) or tally.columns.started_ms
         return tally.last_ms if now_ms is None or not began else max(now_ms - began, tally.last_ms)

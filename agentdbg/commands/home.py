@@ -22,6 +22,8 @@ _FIRST = [
     ("agentdbg run agent.py", "record your own program without changing it"),
     ("agentdbg doctor", "find out why a run is missing"),
 ]
+# Beside the commands; where there is less, what they do stands below each.
+_LEAST_ROOM = 50
 _HELP = ("agentdbg --help", "list every command")
 
 
@@ -43,8 +45,13 @@ def command() -> None:
     widest = max(len(typed) for typed, _ in steps)
     out.line("")
     out.line(Styled("Next:", "strong"))
+    has_room = out.width is None or out.width >= widest + _LEAST_ROOM
     for typed, does in steps:
-        out.line("  ", Styled(typed.ljust(widest), "accent"), f"  {does}")
+        if has_room:
+            out.line("  ", Styled(typed.ljust(widest), "accent"), f"  {does}")
+        else:
+            out.line("  ", Styled(typed, "accent"))
+            out.sentence(does, indent=6)
 
 
 def _next_steps(runs: Sequence[RunMeta], *, has_tape: bool, is_paused: bool) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.analysis.families import in_trees, parent_of, relation
+from agentdbg.analysis.run_columns import lacks_times
 from agentdbg.analysis.wording import duration, money
 from agentdbg.commands.options import Option
 from agentdbg.commands.space_words import print_sizes
@@ -196,7 +197,7 @@ def _times(out: Terminal, run: RunMeta) -> tuple[str, str]:
     length = run["duration_ms"]
     if not out.is_terminal:
         return run["started_at"], "" if length is None else str(length)
-    return local_time(run["started_at"]), duration(length)
+    return local_time(run["started_at"]), "–" if lacks_times(run.get("metadata")) else duration(length)
 
 
 def _telling_length(ids: Sequence[str]) -> int:

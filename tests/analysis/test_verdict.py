@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from agentdbg.analysis.run_answer import first_request
+from agentdbg.analysis.stats import figures
 from agentdbg.analysis.verdict import headline, headline_from_tail, judge
 from tests.analysis.story import Story
 
@@ -76,6 +77,7 @@ def test_a_run_whose_times_nobody_recorded_is_not_said_to_have_taken_none() -> N
     (said,) = judge(story.tally(), cast("RunMeta", run))["lines"]
 
     assert said["parts"][0]["text"] == "Finished, nothing failed."
+    assert figures(story.tally(), cast("RunMeta", run))["duration_ms"] is None
 
 
 def test_failures_on_the_way_to_an_answer_are_amber() -> None:

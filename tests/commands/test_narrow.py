@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -156,3 +157,30 @@ def test_letters_that_are_joined_stay_joined_and_take_the_room_they_take(capfd: 
     ]
     assert cell_width("👩\u200d👧") == 4
     assert cell_width("e\u0301\ufe0f") == 1
+
+
+def test_on_a_narrow_terminal_what_a_command_does_stands_below_it(
+    cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut after four letters it helps nobody who is here for the first time."""
+    for width, beside in ((40, False), (120, True)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = cli().out
+
+        assert "open the newest run in the browser" in shown
+        assert any("agentdbg view" in line and "open the newest" in line for line in shown.splitlines()) is beside
+
+
+def test_a_list_says_no_time_where_nobody_recorded_one(
+    cli: Callable[..., Ran], data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chat transcript has no clock; "<1 ms" would be made up."""
+    monkeypatch.setenv("COLUMNS", "120")
+    for run_id, origin in (("aaaaaaaa", {"times": "not recorded"}), ("bbbbbbbb", {})):
+        path = data_dir / "runs" / f"{run_id}-0000-4000-8000-000000000000" / "run.json"
+        run = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**run, "metadata": {"imported_from": origin}}), encoding="utf-8")
+    lines = {line[:8]: line for line in cli("list").out.splitlines()}
+
+    assert " – " in lines["aaaaaaaa"]
+    assert " s " in lines["bbbbbbbb"]

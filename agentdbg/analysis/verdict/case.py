@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import Failure, failure_of
 from agentdbg.analysis.run_answer import LastWord, last_word
-from agentdbg.analysis.run_columns import CALL_KINDS, ERROR, LLM, NO_VALUE, SPAN, STATE, TOOL, lacks_times, payload_of
+from agentdbg.analysis.run_columns import CALL_KINDS, ERROR, LLM, NO_VALUE, SPAN, STATE, TOOL, payload_of
 from agentdbg.analysis.stats import FailedCalls, RecordedError, Tally, run_duration_ms
 from agentdbg.analysis.value_text import is_cut
 from agentdbg.events.facts import cost_of, error_of
@@ -50,7 +50,7 @@ class Case:
     @cached_property
     def run_ms(self) -> int | None:
         """How long the run took; None where that is not known, as in a trace of a tool that records no times."""
-        return None if lacks_times(self.run.get("metadata")) else run_duration_ms(self.tally, self.run, self.now_ms)
+        return run_duration_ms(self.tally, self.run, self.now_ms)
 
     @cached_property
     def end_payload(self) -> dict[str, Any]:
