@@ -168,7 +168,7 @@ def _handlers() -> set[CodeType]:
         if callable(handler) and handler is not default_int_handler:
             function = getattr(handler, "__func__", handler)  # a method's
             if type(function) is not FunctionType:
-                function = getattr(type(handler), "__call__")  # noqa: B004, B009 -- an object's
+                function = type(handler).__call__  # an object's
             code = getattr(function, "__code__", None)
             if type(code) is CodeType:
                 found.add(code)

@@ -19,6 +19,7 @@ from agentdbg.analysis.effects import read_effects
 from agentdbg.analysis.families import served_and_live
 from agentdbg.commands.terminal import Column, Progress, Terminal
 from agentdbg.config import load_config
+from agentdbg.control.own_command import start_own_command
 from agentdbg.control.value_paths import path_text
 from agentdbg.exceptions import UsageError
 from agentdbg.index.run_index import load_run_meta
@@ -103,8 +104,14 @@ def _without(words: list[str], options: tuple[str, ...]) -> list[str]:
 def _fork_once(words: list[str], data_dir: Path, folder: Path) -> _Trial | None:
     with tempfile.TemporaryDirectory(prefix="agentdbg-trial-") as temporary:
         report = os.path.join(temporary, "report.json")
-        command = [sys.executable, "-m", "agentdbg", "fork", "--report", report, *words]
-        subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 -- ourselves
+        own = ["fork", "--report", report, *words]
+        trial = start_own_command(own, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            trial.wait()
+        except BaseException:  # Ctrl-C: the trials end with us
+            trial.kill()
+            trial.wait()
+            raise
         try:
             with open(report, encoding="utf-8") as file:
                 run_id = json.load(file)["run_id"]

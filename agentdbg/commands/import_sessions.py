@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import sys
 import time
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.wording import count_noun, size_words, timestamp_ms
 from agentdbg.commands.terminal import Column, Styled, Terminal, clean
 from agentdbg.commands.times import since
+from agentdbg.control.own_command import start_own_command
 from agentdbg.exceptions import UsageError
 from agentdbg.interop.agent_homes import AGENTS, FoundSession, find_sessions, first_request, places_of
 from agentdbg.interop.drafts import RunDraft
@@ -116,9 +116,7 @@ def follow_session(out: Terminal, config: Config, sources: list[Source], format_
     out.sentence(Styled(source.path.name, "strong"), f"  {live.run_id[:8]}  {draft.name}")
     out.sentence("Following; Ctrl-C stops.")
     out.flush()
-    viewer = subprocess.Popen(  # noqa: S603 -- our own command
-        [sys.executable, "-m", "agentdbg", "view", live.run_id], stdin=subprocess.DEVNULL
-    )
+    viewer = start_own_command(["view", live.run_id])
     try:
         with contextlib.suppress(KeyboardInterrupt):
             _watch(source, format_name, live)

@@ -119,7 +119,7 @@ def number(at_least: float) -> Callable[[Any], float]:
 def price_table(given: Any) -> dict[str, dict[str, float]]:
     """`{model: {input: 2.5, output: 10, cached_input: 1.25}}`, in USD per million tokens."""
     if not isinstance(given, dict):
-        raise ValueError("which is not a table of models")  # noqa: TRY004
+        raise TypeError("which is not a table of models")
     table: dict[str, dict[str, float]] = {}
     for model, prices in given.items():
         if not isinstance(prices, dict) or not {"input", "output"} <= set(prices):

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
-from agentdbg.index.follow import last_events
 from agentdbg.index.run_cache import Row, RunCache, RunEntry, files_stamp
 from agentdbg.index.run_query import RunQuery, unknown_key_advice
-from agentdbg.storage.control_files import pause_headline, paused_in
+from agentdbg.storage.control_files import paused_in
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
 from agentdbg.storage.reader import default_data_dir, find_run, run_ids
@@ -204,8 +203,7 @@ class RunIndex:
             has_time = compute and (deadline is None or time.monotonic() < deadline)
             if has_time and entry is not None and entry.headline is None:
                 with contextlib.suppress(RunNotFound):  # deleted meanwhile
-                    entry.state = self._make_state(entry.meta)
-                    entry.headline = self._make_headline(entry.meta)
+                    self._judge(entry)
                     made.append(run_id)
         self._keep(made)
         with self._lock:
@@ -357,31 +355,13 @@ class RunIndex:
                 continue
             yield run_id
 
-    def _make_state(self, meta: RunMeta) -> str:
-        from agentdbg.analysis.known_outcome import outcome_of_run  # noqa: PLC0415 -- a list of names needs no verdicts
-        from agentdbg.index.kept_findings import examined_if_short  # noqa: PLC0415 -- as above
+    def _judge(self, entry: RunEntry) -> None:
+        """Say how it went, and why: a list of names needs neither, nor what finds it out."""
+        from agentdbg.index import run_state  # noqa: PLC0415 -- see above
 
-        if meta["status"] == "running":
-            return "paused" if paused_in(os.path.join(self._root, meta["run_id"])) else "running"
-        if meta["status"] != "ok":
-            return "failed"
-        # Not every writer counts its events by type; calls are counted by all of them.
-        calls = meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"]
-        length = max(calls, sum((meta.get("event_counts") or {}).values()))
-        found = examined_if_short(self.data_dir, meta, length, keep=self._cache.writes)
-        if found is not None:
-            return found.state
-        outcome = outcome_of_run(meta)
-        return "problems" if outcome is not None and not outcome.passed else "ok"
-
-    def _make_headline(self, meta: RunMeta) -> str:
-        from agentdbg.analysis.verdict import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
-
-        folder = os.path.join(self._root, meta["run_id"])
-        if meta["status"] == "running" and (waiting := paused_in(folder)):
-            return pause_headline(waiting[0])
-        events, is_whole = last_events(folder, meta["run_id"])
-        return headline_from_tail(meta, events, whole=is_whole) or ""
+        folder = os.path.join(self._root, entry.meta["run_id"])
+        entry.state = run_state.state_of(entry.meta, folder, self.data_dir, keep=self._cache.writes)
+        entry.headline = run_state.headline_of(entry.meta, folder)
 
 
 def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:

@@ -31,8 +31,12 @@ def make_tool_call(name: Any, given: Any, function: Callable[[Any], Any], kind: 
     call = _SilentCall(kind, name, given, None, {})
     if not call.begin():
         return function(given)
+
+    def made(given: Any) -> Any:  # an edit finds it by this name
+        return function(given)
+
     try:
-        result = call.make(lambda given: function(given), given)  # noqa: PLW0108 -- an edit finds it by this name
+        result = call.make(made, given)
     except BaseException as error:
         call.fail(error)
         raise
@@ -46,8 +50,12 @@ async def make_tool_call_async(
     call = _SilentCall(kind, name, given, None, {})
     if not call.begin():
         return await function(given)
+
+    def made(given: Any) -> Awaitable[Any]:  # as above
+        return function(given)
+
     try:
-        result = await call.make_async(lambda given: function(given), given)  # noqa: PLW0108 -- as above
+        result = await call.make_async(made, given)
     except BaseException as error:
         call.fail(error)
         raise

@@ -15,13 +15,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.again_words import again_words
+from agentdbg.control.own_command import start_own_command
 from agentdbg.control.pauses import mistake_in, root_of
 from agentdbg.control.value_paths import parse_path, with_value
 from agentdbg.exceptions import UsageError
@@ -257,11 +257,10 @@ def _child(control: Control, reader: Reader, words: list[str]) -> dict[str, Any]
     with tempfile.TemporaryDirectory(prefix="agentdbg-mcp-") as folder:
         report = os.path.join(folder, "report.json")
         own = [*words[:1], f"--report={report}", *words[1:]] if words[0] in ("replay", "fork") else words
-        process = subprocess.Popen(  # noqa: S603 -- our own command; `again_words` and the tools make its words
-            [sys.executable, "-m", "agentdbg", *own],
+        process = start_own_command(
+            own,
             cwd=control.folder,
             env=environment,
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,

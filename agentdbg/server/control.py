@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.first_change import first_change
 from agentdbg.analysis.families import family_of, parent_of, relation, served_and_live
 from agentdbg.control.again_words import again_words
+from agentdbg.control.own_command import start_own_command
 from agentdbg.control.pauses import mistake_in
 from agentdbg.control.recorded_runs import recorded_words
 from agentdbg.control.where import parse_breakpoint
@@ -179,10 +179,9 @@ def _start(words: list[str], run_id: str, data_dir: Path) -> str | None:
     """
     before = set(os.listdir(data_dir / "runs"))
     with tempfile.TemporaryFile() as said:
-        started = subprocess.Popen(  # noqa: S603 -- the words are made by `again_words` alone
-            [sys.executable, "-m", "agentdbg", *words],
+        started = start_own_command(
+            words,
             env={**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)},
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
             start_new_session=True,

@@ -55,7 +55,8 @@ MOST_NODES = 300_000
 MOST_CHARACTERS = 32_000_000
 KIND = "$t"
 _SCALARS = frozenset({bool, type(None)})
-DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())  # noqa: SIM905
+_BITS = {"bool": ("",), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}
+DTYPES = frozenset(f"{kind}{bits}" for kind, many in _BITS.items() for bits in many)
 PATHS: dict[str, type[pathlib.PurePath]] = {
     kind.__name__: kind for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.Path, type(pathlib.Path()))
 }

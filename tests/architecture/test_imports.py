@@ -276,6 +276,17 @@ def test_the_modules_of_the_specification_are_there(module: str, names: list[str
     assert all(getattr(found, name) is getattr(agentdbg, name, None) for name in names if module == "tracing")
 
 
+MOST_EXCEPTIONS_FROM_RULES = 148
+
+
+def test_the_rules_of_the_linter_are_rarely_set_aside() -> None:
+    """A rule that is set aside in many places is no rule; whoever needs another exception takes one away."""
+    paths = [*FILES.values(), PACKAGE.parent / "pytest_agentdbg.py"]
+    set_aside = Counter({path.name: path.read_text(encoding="utf-8").count("# noqa") for path in paths})
+
+    assert set_aside.total() <= MOST_EXCEPTIONS_FROM_RULES, set_aside.most_common(10)
+
+
 def test_every_browser_test_says_that_it_is_one() -> None:
     """Without the mark the fast lane would start a browser, whose event loop then stands in other tests' way."""
     files = sorted((Path(__file__).parents[1] / "browser").glob("test_*.py"))
