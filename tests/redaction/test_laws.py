@@ -5,19 +5,30 @@ from __future__ import annotations
 import json
 import string
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction import RedactionRules, Redactor, plain
 from agentdbg.redaction.suspicion import ALL_KINDS
 from agentdbg.redaction.text import replace_spans
 from agentdbg.redaction.token_scan import shaped_secrets
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _time_enough() -> Iterator[None]:
+    """The careful walk leaves out what it has no time for, and a busy machine has less of it."""
+    budget, plain._TIME_BUDGET_S = plain._TIME_BUDGET_S, 60.0
+    yield
+    plain._TIME_BUDGET_S = budget
 
 
 WITH_RE2 = Redactor(RedactionRules())
@@ -239,11 +250,8 @@ def test_a_long_talk_is_cut_the_same_in_every_way(talk: list[Any], times: int, l
     prompt = [*talk * times, {"role": "user", "content": ending}]
     payload = {"prompt": prompt, "response": "Well, yes.", "state": {"history": prompt, "n": 1}}
     before = repr(payload)
-    with pytest.MonkeyPatch.context() as patch:
-        # The careful walk leaves out what it has no time for, and a busy machine has less of it.
-        patch.setattr("agentdbg.redaction.plain._TIME_BUDGET_S", 60.0)
-        sealed = redactor.seal(payload)
-        carefully = redactor._seal_carefully(payload)[1]
+    sealed = redactor.seal(payload)
+    carefully = redactor._seal_carefully(payload)[1]
 
     assert sealed.encoded == carefully
     assert json.loads(sealed.encoded) == sealed.value
