@@ -260,7 +260,7 @@ def test_runs_that_part_in_their_answers_are_told_with_their_words(cli: Cli, dat
     answers = cli("diff", a, store(data_dir, other)).out
 
     assert "A answers, B runs get_rates." in cli("diff", a, b).out
-    assert "A answers “Nothing is left to do, good-bye.”, B answers “Order 99 was never paid" in answers
+    assert "A answers “Nothing is left to do, good-bye”, B answers “Order 99 was never paid" in answers
     assert "Every step is the same, 8 on each side." in cli("diff", a, a).out
 
 
