@@ -117,6 +117,10 @@ def _id(found: re.Match[str]) -> str:
     return _plain(text.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) if _WITH_UNIT.fullmatch(text) else text
 
 
+def _version(found: re.Match[str]) -> str:
+    return found[1]
+
+
 def _figure(found: re.Match[str]) -> str:
     return _plain(found[0])
 
@@ -159,6 +163,8 @@ _ID = re.compile(
     r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])|#\d+|\d+(?:-\d+)+"
 )
 _WITH_UNIT = re.compile(r"\d+(?:ST|ND|RD|TH|S|X|KG|CM|MM|KM|GB|MB|H|HR|HRS|MIN|D)")
+_VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+){2,})(?!\w|\.\d)")
+"""`4.2.0`, and addresses of machines; neither is a figure with something behind it."""
 _FIGURE = re.compile(r"(?<![\w.])-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|(?<![\w.,])-?\d+(?:\.\d+)?(?!\w)")
 _ORIGIN = re.compile(r"\[\w+ of [^\[\]\n]{1,100}\]")
 """An id told by where it comes from, as `made_ids` writes it."""
@@ -167,6 +173,7 @@ _FORMS = (
     *((date, _date) for date in DATES),
     (_TIME, _time),
     (_ADDRESS, _address),
+    (_VERSION, _version),
     (_ID, _id),
     (_FIGURE, _figure),
 )

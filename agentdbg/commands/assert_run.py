@@ -261,8 +261,8 @@ def _junit_head(reports: Sequence[Report]) -> str:
     return f'name="agentdbg assert" tests="{tests}" failures="{failures}" errors="0"'
 
 
-def junit_cases(report: Report, class_name: str) -> list[str]:
-    """The checks of one run as test cases."""
+def junit_cases(report: Report, class_name: str, *, failed_as: str = "failure") -> list[str]:
+    """The checks of one run as test cases; `failed_as` names the element of those that failed."""
     cases = []
     for result in report.results:
         case = f'<testcase classname="{xml(class_name)}" name="{result.name}" time="0.000"'
@@ -270,7 +270,8 @@ def junit_cases(report: Report, class_name: str) -> list[str]:
             cases.append(f"{case}/>")
         else:
             told = xml("\n".join([result.sentence, *_diff_lines(result)]))
-            cases.append(f'{case}><failure message="{xml(result.sentence)}" type="check">{told}</failure></testcase>')
+            failed = f'<{failed_as} message="{xml(result.sentence)}" type="check">{told}</{failed_as}>'
+            cases.append(f"{case}>{failed}</testcase>")
     return cases
 
 

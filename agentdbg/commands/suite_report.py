@@ -62,20 +62,26 @@ def suite_markdown(suite: Suite) -> str:
 
 
 def suite_junit(suite: Suite) -> str:
-    """One file for the whole suite: a test suite for each scenario, a test case for each check of each trial."""
+    """
+    One file for the whole suite: a test suite for each scenario, a test case for each check of each trial.
+
+    What failed in a scenario that passed is flaky, and is no failure: a server that counts failures would stop the
+    merge that the exit code allows. Maven's names for it are those that servers know.
+    """
     suites, tests, failures, errors = [], 0, 0, 0
     for scenario in suite.scenarios:
         cases, failed, broken = [], 0, 0
+        failure, error = ("flakyFailure", "flakyError") if scenario.passed else ("failure", "error")
         for number, trial in enumerate(scenario.trials, 1):
             place = f"{scenario.name}.trial {number}"
             if trial.report is None:
-                broken += 1
+                broken += not scenario.passed
                 told = xml(trial.problem)
-                error = f'<error message="{told}" type="run">{told}</error>'
-                cases.append(f'<testcase classname="{xml(place)}" name="run" time="0.000">{error}</testcase>')
+                said = f'<{error} message="{told}" type="run">{told}</{error}>'
+                cases.append(f'<testcase classname="{xml(place)}" name="run" time="0.000">{said}</testcase>')
             else:
-                failed += len(trial.report.failures)
-                cases += junit_cases(trial.report, place)
+                failed += 0 if scenario.passed else len(trial.report.failures)
+                cases += junit_cases(trial.report, place, failed_as=failure)
         head = f'name="{xml(scenario.name)}" tests="{len(cases)}" failures="{failed}" errors="{broken}"'
         suites += [f'<testsuite {head} skipped="0">', *cases, "</testsuite>"]
         tests, failures, errors = tests + len(cases), failures + failed, errors + broken

@@ -146,3 +146,21 @@ def test_a_line_with_anything_in_it_costs_that_line(tmp_path: Path, data_dir: Pa
     events = imported(write(tmp_path / "s.jsonl", "\n".join(map(json.dumps, lines)) + "\n"), data_dir)
 
     assert sum(event["name"] == "user" for event in events) == 2
+
+
+@pytest.mark.parametrize(
+    ("results", "open_calls"), [([{"content": "ok"}], 0), ([{"content": "a"}, {"content": "b"}], 1)]
+)
+def test_a_result_that_names_no_call_is_that_of_the_steps_only_one(
+    tmp_path: Path, data_dir: Path, results: list[Any], open_calls: int
+) -> None:
+    """Harbor leaves out whose result it is where there is nothing to choose from."""
+    call = {"tool_call_id": "c1", "function_name": "ring", "arguments": {"bell": 3}}
+    step = {"step_id": 1, "source": "agent", "message": "", "tool_calls": [call], "observation": {"results": results}}
+    document = {"schema_version": "ATIF-v1.5", "session_id": "s", "agent": {"name": "a"}, "steps": [step]}
+
+    events = imported(write(tmp_path / "atif.json", document), data_dir)
+
+    assert kinds(events).count("CALL_START") == open_calls
+    named = [event["name"] for event in events if event["event_type"] == "TOOL_CALL"]
+    assert named == (["ring"] if not open_calls else ["tool", "tool"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agentdbg.analysis.checks.run_baseline import loop_key
 from agentdbg.analysis.checks.run_facts import CheckResult, EventRef, diff_text, joined, numbered, quoted
 from agentdbg.analysis.effects import matches_any
-from agentdbg.analysis.text_facts import facts_in
+from agentdbg.analysis.text_facts import TextFacts, facts_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ __all__ = [
 
 _MOST_FIGURES = 5
 _TIME = re.compile(r"\d\d:\d\d")
-_FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)?|\d\d-\d\d")
+_FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)*|\d\d-\d\d")
 _ANSWER_ID = re.compile(r"(?!\d+-[A-Z]+$)(?=[^\s]*\d)(?=[^\s]*[A-Z])[A-Z0-9_-]+|\[.*\]")
 _ENOUGH = 2
 
@@ -204,25 +204,26 @@ def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
         return [CheckResult("answer", False, "The baseline holds no answer, so it cannot be compared: make it anew.")]
     if not facts.answer and all(baseline.answers):
         return [CheckResult("answer", False, "The run has no answer, and the baseline has one.")]
-    came = facts_in(facts.portable_answer).numbers_and_ids
-    found = [(facts_in(answer).numbers_and_ids, answer) for answer in baseline.answers]
+    came = facts_in(facts.portable_answer)
+    found = [(facts_in(answer), answer) for answer in baseline.answers]
     if any(not _contradiction(came, was) for was, _ in found):
         return [CheckResult("answer", True, "The answer contradicts no figure, date or id of the baseline's.")]
-    was, answer = min(found, key=lambda one: len(came ^ one[0]))
+    was, answer = min(found, key=lambda one: len(came.numbers_and_ids ^ one[0].numbers_and_ids))
     lines = diff_text([f"- {' '.join(answer.split())}", f"+ {' '.join(facts.answer.split())}"])
     return [CheckResult("answer", False, _contradiction(came, was), (), lines)]
 
 
-def _contradiction(came: frozenset[str], was: frozenset[str]) -> str:
+def _contradiction(came: TextFacts, was: TextFacts) -> str:
     """How two answers contradict each other, by their figures and dates or by their ids; empty if they do not."""
+    both = came.numbers_and_ids, was.numbers_and_ids
     for is_kind in (_FIGURE_OR_DATE.fullmatch, _TIME.fullmatch, _ANSWER_ID.fullmatch):
-        now, before = (frozenset(fact for fact in facts if is_kind(fact)) for facts in (came, was))
+        now, before = (frozenset(fact for fact in facts if is_kind(fact)) for facts in both)
         if not (now <= before or before <= now):
             return f"The answer says {_named(now - before)} where the baseline's says {_named(before - now)}."
     # With nothing else to hold on to, "cannot" may be part of any friendly sentence.
-    if (came ^ was) != {"no"} or len(came & was) < _ENOUGH:
+    if (came.hard ^ was.hard) != {"no"} or len(came.hard & was.hard) < _ENOUGH:
         return ""
-    return f"The {'baseline' if 'no' in was else 'run'} answers with a refusal, and the other with none."
+    return f"The {'baseline' if 'no' in was.hard else 'run'} answers with a refusal, and the other with none."
 
 
 def _named(figures: frozenset[str]) -> str:

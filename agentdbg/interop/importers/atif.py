@@ -123,6 +123,10 @@ def _answer(
 
 def _observed(session: Session, step: dict[str, Any], at_ms: float | None, of: str) -> None:
     results = as_list(as_dict(step.get("observation")).get("results"))
+    # Results that name no call are those of the step's calls, where there is one for each.
+    calls = [as_word(as_dict(call).get("tool_call_id")) for call in as_list(step.get("tool_calls"))]
+    unnamed = not any(as_word(as_dict(result).get("source_call_id")) for result in results)
+    by_place = calls if unnamed and len(calls) == len(results) else []
     for number, result in enumerate(results, 1):
         if not isinstance(result, dict):
             continue
@@ -130,7 +134,7 @@ def _observed(session: Session, step: dict[str, Any], at_ms: float | None, of: s
         content = plain_content([_part(part) for part in content]) if isinstance(content, list) else content
         failed = result.get("is_error") is True or as_dict(result.get("extra")).get("is_error") is True
         error = error_in_text(content) or ({"error_type": "Error", "message": str(content)} if failed else None)
-        call = as_word(result.get("source_call_id"))
+        call = as_word(result.get("source_call_id")) or (by_place[number - 1] if by_place else "")
         # The time of a step is when it began; how long its calls took is not told.
         made = session.result(call or f"{of}, result {number}", content, at_ms=at_ms, error=error, duration_ms=None)
         made.duration_ms = None

@@ -148,6 +148,7 @@ def test_lists_that_are_sets_are_compared_as_sets(was: Any, now: Any, same: bool
         ("write to A@b.co. See https://x.y/z.", {"a@b.co", "https://x.y/z"}),
         ("1. apples\n2. pears: three", {"3"}),
         ("5kg and the 3rd", {"5", "3"}),
+        ("v4.2.0 on 10.0.0.1, up from 4.1", {"4.2.0", "10.0.0.1", "4.1"}),
         ("nothing here", set()),
     ],
 )
@@ -190,10 +191,12 @@ def test_an_answer_with_another_figure_is_stopped_where_the_policy_asks(cli: Cli
     reworded = store(data_dir, refund_story(says="Done: the 40 euros are with you on 2026-05-20."))
     shorter = store(data_dir, refund_story(says="Done, have a nice day!"))
     wrong = store(data_dir, refund_story(says="You get 400 back on May 20."))
+    refused = store(data_dir, refund_story(says="I could not give two times 40 back on May 20."))
 
     for run in (good, reworded, shorter):
         assert cli("assert", run, "-b", "b.json", "--answer", "facts").code == 0
     assert cli("assert", wrong, "-b", "b.json").code == 0
+    assert "answers with a refusal" in cli("assert", refused, "-b", "b.json", "--answer", "facts").out
     failed = cli("assert", wrong, "-b", "b.json", "--answer", "facts")
     assert failed.code == 1
     assert "✕ answer      The answer says 400 where the baseline's says 40." in failed.out

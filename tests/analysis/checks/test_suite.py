@@ -58,6 +58,17 @@ def test_a_flaky_scenario_says_so_and_fails_unless_some_failures_are_allowed(
     assert cli("gate", str(gates), "--min-pass", "0.6").code == 0
 
 
+def test_a_scenario_that_passed_has_no_failure_for_a_server_to_count(cli: Cli, gates: Path, data_dir: Path) -> None:
+    """A server that finds a failure in the file stops the merge that the exit code allows."""
+    _add(cli, data_dir, "gates/refund/runs/9.json", amount=4000)
+    assert cli("gate", str(gates), "--min-pass", "0.6", "--out", "report").code == 0
+    suites = ET.parse("report/junit.xml").getroot()
+
+    assert suites.get("failures") == suites.get("errors") == suites[0].get("failures") == "0"
+    assert not list(suites.iter("failure"))
+    assert [flaky.get("type") for flaky in suites.iter("flakyFailure")] == ["check"]
+
+
 def test_all_formats_are_written_into_one_folder(cli: Cli, gates: Path, data_dir: Path) -> None:
     """A workflow uploads one folder, and each reader finds its file in it."""
     _add(cli, data_dir, "gates/refund/runs/9.json", amount=4000)
