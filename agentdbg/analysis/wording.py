@@ -202,15 +202,18 @@ def quote(error: str) -> VerdictPart:
 
 
 def line(number: int | None, *pieces: str | VerdictPart) -> Line:
-    """A sentence from plain words and styled parts; neighbouring words become one part."""
+    """A sentence from plain words and styled parts; neighbouring words become one part, and two full stops one."""
     parts: list[VerdictPart] = []
     for piece in pieces:
         if not isinstance(piece, str):
             parts.append(piece)
-        elif piece and parts and parts[-1]["style"] == "plain":
-            parts[-1]["text"] += piece
-        elif piece:
-            parts.append({"text": piece, "style": "plain"})
+            continue
+        has_ended = bool(parts) and parts[-1]["text"].endswith((".", "…"))
+        words = piece[1:] if has_ended and piece.startswith(".") and not piece.startswith("..") else piece
+        if words and parts and parts[-1]["style"] == "plain":
+            parts[-1]["text"] += words
+        elif words:
+            parts.append({"text": words, "style": "plain"})
     return {"n": number, "parts": parts}
 
 

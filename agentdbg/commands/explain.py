@@ -142,7 +142,9 @@ def _print(
 
 
 def _with_rate(suspect: Suspect) -> str:
-    return suspect.sentence if suspect.hit_rate is None else f"{suspect.sentence} ({100 * suspect.hit_rate:.0f} %)"
+    """What it did, without the number that stands beside it, and how often such a step was the cause."""
+    sentence = suspect.sentence.replace(f" #{suspect.number} ", " ", 1)
+    return sentence if suspect.hit_rate is None else f"{sentence} ({100 * suspect.hit_rate:.0f} %)"
 
 
 _WHOSE = {"asked": "given to the run", "model": "said by", "tool": "from", "heard": "in a message from"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentdbg.analysis import wording
+from agentdbg.analysis.wording import VerdictPart, code, line, quote, text_of
 
 
 @pytest.mark.parametrize(
@@ -90,3 +91,17 @@ def test_a_timestamp_that_is_none_is_no_reason_to_fail() -> None:
     """Foreign traces have anything in that place."""
     assert wording.timestamp_ms("2023-11-14T22:13:20.123Z") == 1_700_000_000_123
     assert [wording.timestamp_ms(odd) for odd in ("soon", None, 5, "2023-11-14T22:13:20")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        ((code("pay"), " failed: ", quote("No order."), ". Three more."), "pay failed: No order. Three more."),
+        ((quote("x" * 400), "."), "x" * 299 + "…"),
+        (("It waits", "..."), "It waits..."),
+        ((quote("done"), "."), "done."),
+    ],
+)
+def test_a_sentence_ends_once(pieces: tuple[str | VerdictPart, ...], said: str) -> None:
+    """Quoted words often end in a full stop of their own, or in the sign for what is left out."""
+    assert text_of(line(None, *pieces)) == said
