@@ -14,7 +14,7 @@ from agentdbg.encoding import encode_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ABSENT", "Difference", "are_permuted", "differences", "first_path"]
+__all__ = ["ABSENT", "Difference", "are_permuted", "differences"]
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "(absent)"})()
 _MOST = 20
@@ -60,11 +60,6 @@ def _differences(recorded: Any, now: Any, path: str, depth: int) -> Iterator[Dif
             yield from _differences(old, new, f"{path}[{at}]", depth + 1)
     elif type(recorded) is not type(now) or recorded != now:
         yield Difference(path or "input", recorded, now)
-
-
-def first_path(found: list[Difference]) -> str:
-    """The path of the first difference; empty when there is none."""
-    return found[0].path if found else ""
 
 
 def are_permuted(recorded: Any, now: Any) -> bool:

@@ -70,11 +70,6 @@ class Replayed:
         return self._inner.new_run_id
 
     @property
-    def recorded_run_id(self) -> str:
-        """The run that is replayed."""
-        return self._inner.opened.main.run_id
-
-    @property
     def arguments(self) -> dict[str, Any]:
         """What the traced function was called with, by name."""
         return recorded_arguments(self._inner.opened)

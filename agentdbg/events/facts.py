@@ -48,7 +48,6 @@ __all__ = [
     "token_counts",
     "tokens_of",
     "told_total",
-    "tool_of",
     "whole_number",
 ]
 
@@ -131,17 +130,8 @@ def is_span(event_type: str, meta: Any) -> bool:
 
 def model_of(event: Mapping[str, Any]) -> str:
     """The model that was called."""
-    return _subject(event, "model")
-
-
-def tool_of(event: Mapping[str, Any]) -> str:
-    """The tool that was called."""
-    return _subject(event, "tool_name")
-
-
-def _subject(event: Mapping[str, Any], key: str) -> str:
     payload = event.get("payload")
-    named = payload.get(key) if isinstance(payload, dict) else None
+    named = payload.get("model") if isinstance(payload, dict) else None
     return named if isinstance(named, str) and named else str(event.get("name") or "unknown")
 
 

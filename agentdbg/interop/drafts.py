@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 _JSON_BEGINS = frozenset('{["-0123456789tfnNI \t\r\n')
-CALL_TYPES = frozenset({"LLM_CALL", "TOOL_CALL"})
 
 
 @dataclass

@@ -113,9 +113,7 @@ class Traces:
         with self._lock, self._telling():
             for at, (trace_id, group) in enumerate(by_trace.items()):
                 if at >= _MOST_TRACES_IN_A_BODY and trace_id not in self._open:
-                    rejected += [
-                        f"one request may hold {_MOST_TRACES_IN_A_BODY:,} traces; send the rest in another"
-                    ] * len(group)
+                    rejected += [_TOO_MANY_TRACES] * len(group)
                     continue
                 try:
                     rejected += self._take_trace(trace_id, group)

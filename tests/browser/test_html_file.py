@@ -16,7 +16,7 @@ import agentdbg
 from agentdbg.config import load_config
 from agentdbg.index.events import EventIndex
 from agentdbg.index.search_runs import search_events
-from agentdbg.interop.html_file import write_html
+from agentdbg.interop.html_file import html_pieces
 from tests.browser.agents import BIG_INTEGER
 from tests.browser.conftest import look_into_every_event, note_problems, record
 from tests.browser.test_manners import axe_findings
@@ -54,7 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     runs = record(data_dir, "long", "hostile", "healthy", "failing")
     config = load_config({})._replace(data_dir=data_dir)
     for agent, run_id in runs.items():
-        write_html(run_id, config, folder / f"{agent}.html")
+        (folder / f"{agent}.html").write_bytes(b"".join(html_pieces(run_id, config)))
     return Files(data_dir, runs, folder)
 
 
@@ -160,7 +160,9 @@ def test_a_run_that_still_went_on_stands_still(open_file: Callable[..., Page], d
     """Its open call is neither over nor failed, and nothing pretends to go on."""
     with agentdbg.traced_run("live") as run, agentdbg.tool_call("slow_tool", args={"page": 1}):
         assert run is not None
-        write_html(run.run_id, load_config({})._replace(data_dir=data_dir), tmp_path / "live.html")
+        (tmp_path / "live.html").write_bytes(
+            b"".join(html_pieces(run.run_id, load_config({})._replace(data_dir=data_dir)))
+        )
     page = open_file((tmp_path / "live.html").as_uri(), ready="event-rows .row")
 
     expect(page.locator("event-rows .row", has_text="slow_tool")).to_have_attribute("data-state", "running")

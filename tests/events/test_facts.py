@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import record_llm_call, record_tool_call, traced_run
-from agentdbg.events.facts import RunTotals, call_failed, cost_of, model_of, tokens_of, tool_of
+from agentdbg.events.facts import RunTotals, call_failed, cost_of, model_of, tokens_of
 from agentdbg.storage.dialects import parse_event
 from tests.events.faces import HOW, disagreement, in_python, stored
 
@@ -45,10 +45,10 @@ def test_a_call_failed_or_not(case: dict[str, Any]) -> None:
 def test_the_subject_of_a_call_is_its_name_where_the_payload_names_none() -> None:
     """Other writers name it once."""
     assert model_of({"name": "gpt-4", "payload": {}}) == "gpt-4"
-    assert tool_of({"name": "x", "payload": {"tool_name": "search"}}) == "search"
-    assert tool_of({}) == "unknown"
+    assert model_of({"name": "x", "payload": {"model": "gpt-4"}}) == "gpt-4"
+    assert model_of({}) == "unknown"
     assert model_of({"name": "gpt-4", "payload": {"model": ""}}) == "gpt-4"
-    assert tool_of({"name": "search", "payload": {"tool_name": 5}}) == "search"
+    assert model_of({"name": "gpt-4", "payload": {"model": 5}}) == "gpt-4"
 
 
 @pytest.mark.parametrize(("told", "counted"), [(3, 3), (1, 2), (None, 2), ("many", 2)])
