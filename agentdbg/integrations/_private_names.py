@@ -18,6 +18,7 @@ __all__ = [
     "CLAUDE_QUERIES",
     "CLIENT_RETRY_SLEEP",
     "CREWAI_PASSED_THROUGH",
+    "DSPY_TRANSPORTS",
     "GENAI_TOOLS",
     "LANGCHAIN_INJECTED",
     "LITELLM_HIDDEN_PARAMETERS",
@@ -65,6 +66,9 @@ CLIENT_RETRY_SLEEP = "_sleep_for_retry"
 
 CREWAI_PASSED_THROUGH = "_passthrough_exceptions"
 """crewai.agent.core: the exceptions after which an agent is not tried again; a limit's has to be among them."""
+
+DSPY_TRANSPORTS = "dspy._vendor.lm15.transports"
+"""dspy: the HTTP client that it carries with it, since 3.4."""
 
 GENAI_TOOLS = "google.genai._extra_utils"
 """google.genai: where the functions that it was given as tools are called; it tells nobody."""

@@ -4,7 +4,7 @@ Any model call, by its HTTP: what asks a known model API is one LLM_CALL, whatev
     from agentdbg.integrations import http
     http.enable()
 
-Requests of httpx, httpx2, urllib3 (and so requests and botocore) and aiohttp, streamed or not. Where another
+Requests of httpx, httpx2, urllib3 (and so requests and botocore), aiohttp and DSPy, streamed or not. Where another
 integration stands around a call it steps aside. `install` alone records no event: it lets deciders be asked about
 exchanges, and those with models be on the tape. `disable()` records no more.
 """
@@ -16,10 +16,12 @@ import importlib
 from typing import Any
 
 from agentdbg.around import when_imported
+from agentdbg.integrations._private_names import DSPY_TRANSPORTS
 
 __all__ = ["disable", "enable", "install"]
 
 _TRANSPORTS = {
+    DSPY_TRANSPORTS: "agentdbg.integrations._dspy_transport",
     "aiohttp": "agentdbg.integrations._aiohttp_transport",
     "httpx": "agentdbg.integrations._httpx_transport",
     "httpx2": "agentdbg.integrations._httpx_transport",

@@ -385,6 +385,98 @@ def test_a_team_whose_agents_hand_over_is_replayed(
     assert (tmp_path / "ran.txt").read_text() == "Oslo"
 
 
+def test_a_member_that_a_team_asks_stands_under_the_tool_that_asked(
+    model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """agno's own tool tells its result in pieces, which are read after it came back."""
+    _skip_if_missing("agno")
+    asking = ("delegate_task_to_member", {"member_id": "expert", "task": "Oslo?"})
+
+    def brain(request: Request) -> Answer:
+        if "I am the expert" in json.dumps(request.body["messages"]):
+            return _atlantis(request)
+        return Answer(text="Told.") if request.tool_results else Answer(calls=[asking])
+
+    model.brain = brain
+    program = """
+    from agno.agent import Agent
+    from agno.models.openai import OpenAIChat
+    from agno.team import Team
+    model = OpenAIChat(id="gpt-4o-mini", base_url=url + "/v1", api_key="none")
+    instructions = "I am the expert"
+    expert = Agent(name="expert", id="expert", model=model, tools=[get_weather], instructions=instructions)
+    team = Team(name="team", members=[expert], model=model, telemetry=False)
+    print(asyncio.run(team.arun("weather?")).content, team.run("weather?").content)
+    """
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(program))
+    result = _run(tmp_path, model.address)
+
+    assert result.stdout.endswith("Told. Told.\n"), result.stderr
+    run = recorded.only()
+    names = {event["event_id"]: event["name"] for event in run.events}
+    asked = [tool for tool in run.of_type("TOOL_CALL") if tool["name"] == asking[0]]
+    experts = [event for event in run.of_type("STATE_UPDATE") if event["name"] == "expert"]
+    assert [(tool["payload"]["status"], tool["payload"]["result"]) for tool in asked] == [("ok", "Nobody knows.")] * 2
+    assert [names[expert["parent_id"]] for expert in experts] == [asking[0]] * 2
+
+
+def test_agents_that_hand_over_are_steps_of_their_team(model: ModelServer, recorded: Recorded, tmp_path: Path) -> None:
+    """Who reads the run sees which agents worked together."""
+    _skip_if_missing("strands")
+    model.brain = lambda request: (
+        Answer(text="It is yours.")
+        if request.tool_results
+        else Answer(calls=[HAND_OVER["strands"]])
+        if "I am first" in json.dumps(request.body["messages"])
+        else Answer(text="It is 3 degrees.")
+    )
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(TEAMS["strands"]))
+    _run(tmp_path, model.address)
+
+    spans = {event["name"]: event for event in recorded.only().of_type("STATE_UPDATE")}
+    assert spans["first"]["parent_id"] == spans["second"]["parent_id"] == spans["Swarm"]["event_id"]
+    assert spans["Swarm"]["payload"]["output"] == "It is 3 degrees."
+
+
+@pytest.mark.parametrize("way", ["ask(question=question)", "asyncio.run(ask.acall(question=question))"])
+def test_each_request_of_dspy_is_one_call(way: str, model: ModelServer, recorded: Recorded, tmp_path: Path) -> None:
+    """What it asks again is a call of its own, and what it knows already is none."""
+    _skip_if_missing("dspy")
+    model.brain = lambda request: (
+        Answer(status=500) if request.number == 1 else Answer(text="[[ ## answer ## ]]\nyes\n\n[[ ## completed ## ]]")
+    )
+    program = f"""
+    import dspy
+    dspy.configure(lm=dspy.LM("openai/gpt-4o-mini", api_base=url + "/v1", api_key="none"))
+    ask, question = dspy.Predict("question -> answer"), "weather?"
+    print({way}.answer, {way}.answer)
+    """
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(program))
+    result = _run(tmp_path, model.address)
+
+    assert result.stdout == "yes yes\n", result.stderr
+    run = recorded.only()
+    assert [call["payload"]["status"] for call in run.of_type("LLM_CALL")] == ["error", "ok"]
+    assert len(model.requests) == 2
+    assert len(run.of_type("STATE_UPDATE")) == 2
+
+
+def test_a_model_of_the_programs_own_is_recorded_where_dspy_asks_it(recorded: Recorded, tmp_path: Path) -> None:
+    """It makes no request that could be seen."""
+    _skip_if_missing("dspy")
+    program = """
+    import dspy
+    from dspy.utils import DummyLM
+    dspy.configure(lm=DummyLM([{"answer": "yes"}]))
+    print(dspy.Predict("question -> answer")(question="weather?").answer)
+    """
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(program))
+    result = _run(tmp_path, "")
+
+    assert result.stdout == "yes\n", result.stderr
+    assert "yes" in str(recorded.only().one("LLM_CALL")["payload"]["response"])
+
+
 def test_a_tool_that_tells_its_result_in_pieces_runs_again(
     model: ModelServer, recorded: Recorded, tmp_path: Path
 ) -> None:
