@@ -6,7 +6,8 @@ The Claude Agent SDK: what its messages tell of the work that another program do
 
 `query` and each turn of a `ClaudeSDKClient` is a span; each answer of a model is an LLM_CALL with its usage, each tool
 a TOOL_CALL with its result, those of a sub-agent under the tool that started it. What the SDK says that all of it
-cost is shared out: the last answer has what the others leave. Supported: claude-agent-sdk >= 0.2.
+cost, and how many tokens all of it wrote, is shared out: the last answer has what the others leave, because an answer
+is told before it is known how long it is. Supported: claude-agent-sdk >= 0.2.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _KINDS = {
     "ToolUseBlock": "tool_use",
     "ToolResultBlock": "tool_result",
 }
+_CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
 _pairing = Pairing("claude_agent_sdk")
 _turns: WeakKeyDictionary[Any, _Turn] = WeakKeyDictionary()
 
@@ -142,6 +144,9 @@ class _Turn:
         self._answers: dict[str | None, _Answer] = {}
         """The newest answer of the agent itself (None) and of each sub-agent, by the tool that started it."""
         self._tools: dict[str, float] = {}
+        self._told_usage: list[tuple[str | None, Any]] = []
+        """The usage of each answer of this turn that is recorded, with its speaker."""
+        self._usage_before: list[tuple[str | None, Any]] = [] if before is None else before.all_usage
         self.session_cost: float = 0.0 if before is None else before.session_cost
         self._cost = 0.0
         self._since = time.monotonic()
@@ -167,6 +172,8 @@ class _Turn:
                 self._hear_answer(message)
             elif kind == "UserMessage":
                 self._hear_results(message)
+        if kind == "StreamEvent":
+            self._hear_event(message)
         if kind == "ResultMessage":
             self._hear_end(message)
 
@@ -202,9 +209,15 @@ class _Turn:
             self._talk(message.parent_tool_use_id).append(told)
         self._since = time.monotonic()
 
+    def _hear_event(self, message: Any) -> None:
+        """A piece of an answer; the last one tells how long the answer became."""
+        answer = self._answers.get(message.parent_tool_use_id)
+        if message.event.get("type") == "message_delta" and answer is not None:
+            answer.usage = {**(answer.usage or {}), **(message.event.get("usage") or {})}
+
     def _hear_end(self, message: Any) -> None:
         total = message.total_cost_usd
-        self._flush_all(total)
+        self._flush_all(total, getattr(message, "usage", None))
         meta = {"session_id": message.session_id, "num_turns": message.num_turns}
         if total is not None:
             self.session_cost = max(self.session_cost, total)
@@ -218,17 +231,41 @@ class _Turn:
         """The conversation with the agent itself, or with the sub-agent that a tool started."""
         return self.talks.setdefault(tool, [])
 
-    def _flush_all(self, total: float | None = None) -> None:
+    @property
+    def all_usage(self) -> list[tuple[str | None, Any]]:
+        """The usage of every answer of the session so far."""
+        return [*self._usage_before, *self._told_usage]
+
+    def _flush_all(self, total: float | None = None, usage: Any = None) -> None:
         for speaker in [one for one in self._answers if one is not None]:
             self._flush(speaker)
-        self._flush(None, total)
+        self._flush(None, total, usage)
 
-    def _flush(self, speaker: str | None, total: float | None = None) -> None:
+    def _whole_usage(self, own: Any, total: Any) -> Any:
+        """
+        The usage of the last answer, with the output that the others leave of the total.
+
+        What the total is of, this turn or the session, with sub-agents or without, is told by its input, which every
+        answer knows for certain.
+        """
+        if not isinstance(own, dict) or not isinstance(total, dict):
+            return own
+        for told in (self._told_usage, self.all_usage):
+            for others in (told, [one for one in told if one[0] is None]):
+                counted = [usage for _, usage in others if isinstance(usage, dict)]
+                if _input(total) == sum(map(_input, (*counted, own))):
+                    left = _output(total) - sum(map(_output, counted))
+                    return {**own, "output_tokens": max(left, _output(own))}
+        return own
+
+    def _flush(self, speaker: str | None, total: float | None = None, usage: Any = None) -> None:
         """Record the newest answer of an agent, and begin the tools that it asks for."""
         answer = self._answers.get(speaker)
         if answer is None or answer.is_recorded:
             return
         answer.is_recorded = True
+        answer.usage = self._whole_usage(answer.usage, usage)
+        self._told_usage.append((speaker, answer.usage))
         talk, parent = self._talk(speaker), self._step_of(answer)
         if not _pairing.start(answer, "llm", answer.model, list(talk), parent_key=parent, provider="anthropic"):
             return
@@ -316,6 +353,14 @@ class _Answer:
         if self._error:
             outcome["error"] = {"error_type": str(self._error), "message": "".join(words) or str(self._error)}
         return outcome
+
+
+def _input(usage: dict[str, Any]) -> int:
+    return sum(usage.get(key) or 0 for key in ("input_tokens", *_CACHED))
+
+
+def _output(usage: dict[str, Any]) -> int:
+    return usage.get("output_tokens") or 0
 
 
 def _plain(block: Any) -> Any:

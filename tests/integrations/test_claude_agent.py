@@ -119,6 +119,65 @@ def test_a_query_is_recorded_as_a_person_would_draw_it(options: Any, recorded: R
     assert run.meta["cost_usd"] == 0.5
 
 
+BRIEF = """
+import json, sys
+def tell(kind, **more):
+    print(json.dumps({"type": kind, "session_id": "s1", "parent_tool_use_id": None, **more}), flush=True)
+def answer(name, tokens, block, parent=None):
+    usage = {"input_tokens": tokens, "cache_read_input_tokens": 100, "output_tokens": 1}
+    message = {"id": name, "role": "assistant", "model": "some-model", "content": [block], "usage": usage}
+    tell("assistant", message=message, parent_tool_use_id=parent)
+    if "--include-partial-messages" in sys.argv:
+        event = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": tokens}}
+        tell("stream_event", uuid="u", event=event, parent_tool_use_id=parent)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["type"] == "control_request":
+        told = {"subtype": "success", "request_id": asked["request_id"], "response": {}}
+        print(json.dumps({"type": "control_response", "response": told}), flush=True)
+    if asked["type"] != "user":
+        continue
+    answer("a", 10, {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "Find x."}})
+    answer("b", 20, {"type": "text", "text": "None."}, "t1")
+    block = {"type": "tool_result", "tool_use_id": "t1", "content": "None."}
+    tell("user", message={"role": "user", "content": [block]})
+    answer("c", 30, {"type": "text", "text": "Done."})
+    whole = {"input_tokens": 60, "cache_read_input_tokens": 300, "output_tokens": 60}
+    alone = {"input_tokens": 40, "cache_read_input_tokens": 200, "output_tokens": 40}
+    odd = {"input_tokens": 41, "output_tokens": 999}
+    usage = {"whole": whole, "alone": alone, "odd": odd}[asked["message"]["content"]]
+    tell("result", subtype="success", duration_ms=1, duration_api_ms=1, is_error=False, num_turns=1,
+         total_cost_usd=1, result="Done.", usage=usage)
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "partial", "written"),
+    [
+        ("whole", False, [1, 1, 58]),
+        ("alone", False, [1, 1, 39]),
+        ("odd", False, [1, 1, 1]),
+        ("whole", True, [10, 20, 30]),
+    ],
+)
+def test_the_tokens_of_all_answers_are_those_that_the_result_tells(
+    told: str, partial: bool, written: list[int], options: Any, recorded: Recorded, tmp_path: Path
+) -> None:
+    """An answer is told before it is known how long it is; the sum is told at the end, or each with the pieces."""
+    (tmp_path / "claude").write_text(f"#!{sys.executable}\n" + textwrap.dedent(BRIEF))
+    options.include_partial_messages = partial
+
+    async def ask() -> None:
+        async for _ in sdk.query(prompt=told, options=options):
+            pass
+
+    with traced_run("asked"):
+        asyncio.run(ask())
+
+    calls = recorded.only().of_type("LLM_CALL")
+    assert [call["payload"]["usage"]["completion_tokens"] for call in calls] == written
+
+
 def test_sub_agents_at_work_at_once_are_told_apart(options: Any, recorded: Recorded) -> None:
     """Blocks of one answer come between those of another, and one more after a tool of it has ended: it is one call."""
 
