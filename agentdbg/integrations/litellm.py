@@ -140,14 +140,14 @@ def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return None
     given = {**dict(zip(api.positional, args, strict=False)), **kwargs}
     prompt = _responses_prompt(given) if api is _RESPONSES else given.get(api.prompt)
-    fields: dict[str, Any] = {"provider": _provider(given), "temperature": given.get("temperature")}
+    model, provider = _model_and_provider(given)
+    fields: dict[str, Any] = {"provider": provider, "temperature": given.get("temperature")}
     if given.get("tools"):
         fields["tools"] = given["tools"]
     parameters = {key: value for key, value in given.items() if key not in _NOT_PARAMETERS and value is not None}
     if parameters:
         fields["parameters"] = parameters
-    request = _Request(api, is_made_up=given.get("mock_response") is not None)
-    model = str(given.get("model") or "unknown")
+    request = _Request(api, provider, is_made_up=given.get("mock_response") is not None)
     prompt = list(prompt) if type(prompt) is list else prompt  # the program may append to it before the answer is there
     can = (
         () if given.get("stream") else ("answer",)
@@ -170,22 +170,25 @@ def _metadata(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _provider(given: dict[str, Any]) -> str:
+def _model_and_provider(given: dict[str, Any]) -> tuple[str, str]:
+    """The model as its provider calls it, without what LiteLLM puts before it, and the provider."""
+    model = str(given.get("model") or "unknown")
     try:
         found = sys.modules["litellm"].get_llm_provider(
-            str(given.get("model")), given.get("custom_llm_provider"), given.get("api_base") or given.get("base_url")
+            model, given.get("custom_llm_provider"), given.get("api_base") or given.get("base_url")
         )
-        return str(found[1])
+        return str(found[0]), str(found[1])
     except Exception as error:  # noqa: BLE001 -- a model it does not know; the call itself will say so
         pass_on(error, of_user_code=True)
-        return "unknown"
+        return model, "unknown"
 
 
 class _Request:
     """One request while it lasts, its stream included. Also the key it is paired by."""
 
-    def __init__(self, api: _Api, *, is_made_up: bool = False) -> None:
+    def __init__(self, api: _Api, provider: str, *, is_made_up: bool = False) -> None:
         self._api = api
+        self._prefix = f"{provider}/"
         self._is_made_up = is_made_up
         self._started = time.monotonic()
         self._first_token_ms: int | None = None
@@ -239,6 +242,8 @@ class _Request:
 
     def _outcome(self, response: dict[str, Any], cost: float | None) -> dict[str, Any]:
         outcome = self._api.read(response) if response else {}
+        if isinstance(outcome.get("name"), str):  # some answers have LiteLLM's own name for the model
+            outcome["name"] = outcome["name"].removeprefix(self._prefix)
         if self._is_made_up:  # LiteLLM's own `mock_response`: no model was asked, and nothing spent
             return {**outcome, "usage": None, "meta": {**outcome.get("meta", {}), "mock": True}}
         return {**outcome, "cost_usd": cost} if cost is not None else outcome

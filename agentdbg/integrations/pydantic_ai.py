@@ -210,7 +210,8 @@ def _start_model_request(key: Any, ctx: Any, request: Any) -> None:
 
 @contained
 def _end_model_request(key: Any, response: Any, *, cancelled: bool = False) -> None:
-    meta = {"cancelled": True} if cancelled else {}
+    # A reader that leaves a stream quietly leaves an answer that is not complete.
+    meta = {"cancelled": True} if cancelled or getattr(response, "state", None) == "incomplete" else {}
     if response is None:
         _pairing.end(key, meta=meta)
         return

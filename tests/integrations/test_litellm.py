@@ -165,6 +165,7 @@ def test_a_refused_request_is_recorded_as_it_was_raised(server: FakeServer, reco
 
     call = recorded.only().one("LLM_CALL")
     assert call["payload"]["error"]["error_type"] == "NotFoundError"
+    assert call["payload"]["model"] == "gpt-4o-mini"  # without the provider that LiteLLM puts before it
     assert recorded.only().meta["counts"]["errors"] == 1
     assert "agentdbg" not in str(caught.value)
 

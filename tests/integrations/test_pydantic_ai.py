@@ -87,6 +87,7 @@ class TestPydanticAi(Story):
 
         calls = recorded.only().of_type("LLM_CALL")
         assert [call["meta"]["framework"] for call in calls] == ["pydantic_ai"] * len(server.requests)
+        assert [call["meta"].get("cancelled") for call in calls[-2:]] == [None, True]
 
 
 def test_the_agent_is_a_span_around_its_calls(server: FakeServer, recorded: Recorded) -> None:
