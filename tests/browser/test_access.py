@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -146,3 +146,31 @@ def test_what_is_on_can_be_told_in_forced_colours(open_page: Callable[..., Page]
 
     assert on.evaluate(ground) != off.evaluate(ground)
     expect(page.locator("run-rail [aria-selected=true]")).to_have_css("outline-style", "solid")
+
+
+@pytest.mark.skipif(IS_FIREFOX, reason="it cannot be told from outside to force colours")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_bars_stay_apart_in_forced_colours(
+    open_page: Callable[..., Page], recorded: Recorded, scheme: Literal["light", "dark"]
+) -> None:
+    """With one colour for all, a span's ground would cover the calls on it, and a number its own ground."""
+    page = open_page(recorded.address("crew"), forced_colors="active", color_scheme=scheme)
+    drawn = page.locator("run-strip canvas").evaluate(
+        """canvas => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const inked = [];
+          for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 0) inked.push(data[at]);
+          return [inked.length / (data.length / 4), inked[0]];
+        }"""
+    )
+    ink = page.locator("run-strip").evaluate("strip => getComputedStyle(strip).color.match(/\\d+/)[0]")
+    page.goto(recorded.address("chart", event="36"))
+    page.locator("event-details [data-tab=changes]").click()
+    number = page.locator("context-lens .lens-column[aria-pressed=true] .lens-number")
+    colour = number.evaluate("number => getComputedStyle(number).color")
+    ground = number.evaluate("number => getComputedStyle(number.parentElement).backgroundColor")
+
+    assert drawn[0] < 0.6
+    assert drawn[1] == int(ink)
+    assert colour != ground
+    assert colour == number.evaluate("number => getComputedStyle(number.parentElement).color")

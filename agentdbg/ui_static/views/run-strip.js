@@ -26,6 +26,7 @@ const HEIGHT = 46;
 const DRAG = 5;
 const POINTER = 5;
 const LETTER = 6;
+const FORCED = matchMedia("(forced-colors: active)");
 const TONES = {
   llm: "--llm-bar",
   tool: "--tool-bar",
@@ -117,19 +118,32 @@ export class RunStrip extends HTMLElement {
     context.scale(ratio, ratio);
     const colours = coloursFor(this);
     const bars = stripBars(data.skeleton, this.#width, extent);
-    context.fillStyle = colours.span;
+    // Where one colour has to do for all, spans and what failed are outlines.
+    const isForced = FORCED.matches;
+    context.strokeStyle = colours.error;
+    const fill = (
+      /** @type {string} */ tone,
+      /** @type {number} */ x,
+      /** @type {number} */ y,
+      /** @type {number} */ width,
+      /** @type {number} */ height,
+    ) => {
+      context.fillStyle = colours[tone];
+      if (isForced && (tone === "span" || tone === "error"))
+        context.strokeRect(x + 0.5, y + 0.5, Math.max(1, width - 1), height - 1);
+      else context.fillRect(x, y, width, height);
+    };
     for (const bar of bars.spans)
-      context.fillRect(bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
+      fill("span", bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
     for (const bar of bars.models) {
       const height = Math.max(2, bar.height * MODEL_HEIGHT);
-      context.fillStyle = colours[bar.tone === "running" && data.pause ? "held" : bar.tone];
+      const tone = bar.tone === "running" && data.pause ? "held" : bar.tone;
       // A hairline between neighbours, where there is room for one.
-      context.fillRect(bar.x, MODEL_TOP + MODEL_HEIGHT - height, bar.width > 4 ? bar.width - 1 : bar.width, height);
+      const width = bar.width > 4 ? bar.width - 1 : bar.width;
+      fill(tone, bar.x, MODEL_TOP + MODEL_HEIGHT - height, width, height);
     }
-    for (const bar of bars.tools) {
-      context.fillStyle = colours[bar.tone];
-      context.fillRect(bar.x, TOOL_TOP, bar.width > 4 ? bar.width - 1 : bar.width, TOOL_HEIGHT);
-    }
+    for (const bar of bars.tools)
+      fill(bar.tone, bar.x, TOOL_TOP, bar.width > 4 ? bar.width - 1 : bar.width, TOOL_HEIGHT);
   }
 
   /** @param {number} extent */
@@ -219,13 +233,17 @@ let known = { theme: "", colours: {} };
 
 /** The colours of bars, asked for once per theme: each question makes the browser work out styles. @param {HTMLElement} element */
 function coloursFor(element) {
-  const theme = `${document.documentElement.dataset.theme} ${matchMedia("(prefers-color-scheme: dark)").matches} ${matchMedia("(forced-colors: active)").matches}`;
+  const theme = `${document.documentElement.dataset.theme} ${matchMedia("(prefers-color-scheme: dark)").matches} ${FORCED.matches}`;
   if (known.theme !== theme) {
     const style = getComputedStyle(element);
     known = {
       theme,
       colours: Object.fromEntries(
-        Object.entries(TONES).map(([tone, token]) => [tone, resolved(element, style, token)]),
+        // Forced colours have one for all that is drawn, that of the text.
+        Object.entries(TONES).map(([tone, token]) => [
+          tone,
+          FORCED.matches ? style.color : resolved(element, style, token),
+        ]),
       ),
     };
   }
