@@ -26,6 +26,7 @@ from agentdbg.recorder.deciders import (
 from agentdbg.recorder.given_values import mcp_failure, text_of
 from agentdbg.recorder.lazy_runs import LazyRun
 from agentdbg.recorder.pairing import Pairing, contained
+from agentdbg.recorder.run_lifecycle import when_ending
 
 __all__ = [
     "AnnouncedCall",
@@ -49,5 +50,6 @@ __all__ = [
     "pass_on",
     "remove_decider",
     "text_of",
+    "when_ending",
     "when_imported",
 ]

@@ -77,10 +77,13 @@ class Recording:
         self.by_key: dict[tuple[str, Key], list[RecordedCall]] = {}
         self.by_lane: dict[str, list[RecordedCall]] = {}
         self.by_id: dict[str, RecordedCall] = {}
+        self._over_http: dict[str, list[int]] = {}
         for call in self.calls:
             self.by_key.setdefault((call.lane, call.key), []).append(call)
             self.by_lane.setdefault(call.lane, []).append(call)
             self.by_id.setdefault(call.event_id, call)
+            if call.kind == "http":
+                self._over_http.setdefault(call.event_id, []).append(call.turn)
         for same in self.by_key.values():
             same.sort(key=_place)
         for lane in self.by_lane.values():
@@ -110,10 +113,14 @@ class Recording:
         """The turns of all calls that were made inside this one."""
         return self._inside.get(f"{call.lane}:{call.place}", [])
 
+    def made_for(self, call: RecordedCall) -> list[int]:
+        """The same, and the exchanges of a client that asks when the first piece of its answer is read."""
+        return self.inside(call) or (self._over_http.get(call.event_id, []) if call.kind == "llm" else [])
+
     def is_answered_inside(self, call: RecordedCall) -> bool:
-        """Whether it is a client's call that is made again, because the exchanges inside it are what is answered."""
+        """Whether it is a client's call that is made again, because the exchanges made for it are what is answered."""
         is_client = call.kind == "llm" and not call.is_servable and not call.is_only_observed
-        return is_client and any(self.calls[turn].kind == "http" for turn in self.inside(call))
+        return is_client and any(self.calls[turn].kind == "http" for turn in self.made_for(call))
 
     def workers_beside(self, lane: str) -> list[str]:
         """The lanes that the same lane started with the same function, this one among them."""
@@ -154,9 +161,13 @@ def counted_calls(calls: Sequence[Any]) -> tuple[list[bool], list[int]]:
     asked = [call for call in calls if call.why != ONLY_OBSERVED and call.name not in WAITING]
     whole = {f"{call.lane}:{call.place}" for call in asked if call.servable}
     exchanges = {call.lane: at for at, call in enumerate(calls) if call.kind == "http"}
+    read_later = {call.event_id: at for at, call in enumerate(calls) if call.kind == "http" and call.event_id}
+
+    def exchange_of(call: Any) -> int | None:
+        return exchanges.get(f"{call.lane}:{call.place}", read_later.get(call.event_id))
 
     def is_client(call: Any) -> bool:
-        return call.kind == "llm" and not call.servable and f"{call.lane}:{call.place}" in exchanges
+        return call.kind == "llm" and not call.servable and exchange_of(call) is not None
 
     def is_counted(call: Any) -> bool:
         is_asked = call.why != ONLY_OBSERVED and call.name not in WAITING
@@ -165,8 +176,9 @@ def counted_calls(calls: Sequence[Any]) -> tuple[list[bool], list[int]]:
     counted = [is_counted(call) for call in calls]
     numbers = [count + (not one) for count, one in zip(accumulate(counted), counted, strict=True)]
     for at, call in enumerate(calls):
-        if is_client(call):
-            numbers[at] = numbers[exchanges[f"{call.lane}:{call.place}"]]
+        exchange = exchange_of(call) if is_client(call) else None
+        if exchange is not None:
+            numbers[at] = numbers[exchange]
     return counted, numbers
 
 

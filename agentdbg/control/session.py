@@ -214,7 +214,7 @@ class Session(Decider):
         self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall, reason: str
     ) -> Proceed | Answer | Refuse | None:
         calls = run.recorded.recording.calls
-        inside = [calls[turn] for turn in run.recorded.recording.inside(recorded)]
+        inside = [calls[turn] for turn in run.recorded.recording.made_for(recorded)]
         can_repeat = inside and all(inner.is_servable or run.recorded.recording.inside(inner) for inner in inside)
         if replay_mode(call) == "run" or (can_repeat and replay_mode(call) != "refuse"):
             if not run.recorded.recording.is_answered_inside(recorded):

@@ -20,9 +20,10 @@ _HOSTS = re.compile(
     r"|cloud\.langfuse\.com|segment\.io|mixpanel\.com)"
 )
 _PATHS = re.compile(r"/v1/traces/ingest$|/(?:v1/)?(?:traces|metrics|logs)$|/runs/(?:batch|multipart)$")
-_LISTS = re.compile(r"://[^/]+/api/agent-harnesses$")
+_LISTS = re.compile(r"://[^/]+/api/agent-harnesses$|://raw\.githubusercontent\.com/BerriAI/litellm/")
 _NAMES = re.compile(
-    r"agent-harnesses|traces?\b|/runs/|/batch|/capture|/envelope|/track|telemetry|/ingest|/metrics|/logs", re.IGNORECASE
+    r"agent-harnesses|/litellm/|traces?\b|/runs/|/batch|/capture|/envelope|/track|telemetry|/ingest|/metrics|/logs",
+    re.IGNORECASE,
 )
 
 

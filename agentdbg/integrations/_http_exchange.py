@@ -19,11 +19,12 @@ import ipaddress
 import json
 import re
 import time
+import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg import current_run
-from agentdbg.around import Call, LazyRun, contained, current_place, deciders_for, pass_on
+from agentdbg.around import Call, LazyRun, contained, current_place, deciders_for, pass_on, when_ending
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -189,6 +190,7 @@ class Exchange:
         try:
             if call.begin(can=_CAN):
                 self._call = call
+                _open.add(self)
         except BaseException as refusal:
             self._end_model_call(refusal)
             raise
@@ -269,6 +271,7 @@ class Exchange:
         if self._is_over:
             return
         self._is_over = True
+        _open.discard(self)
         error = cut if isinstance(cut, BaseException) and not isinstance(cut, GeneratorExit) else None
         self._note_cut(cut)
         try:
@@ -278,6 +281,14 @@ class Exchange:
                 self._call.finish(self.outcome)
         finally:
             self._end_model_call(error)
+
+    def leave(self, run_id: str) -> None:
+        """Keep what has come so far, if this run is the one that is over; who reads may go on."""
+        call = self._call
+        if call is not None and not self._is_over and self.outcome["status"] is not None:
+            scope = call.scope
+            if scope is not None and scope.run_id == run_id:
+                call.finish({**self.outcome, "cut": CLOSED})
 
     async def end_async(self, cut: str | BaseException | None = None) -> None:
         """Do the same where deciders may wait without keeping the event loop from its other work."""
@@ -296,6 +307,18 @@ class Exchange:
     def _end_model_call(self, error: BaseException | None) -> None:
         if self._model_call is not None:
             self._model_call.end(self.outcome, error)
+
+
+_open: weakref.WeakSet[Exchange] = weakref.WeakSet()
+
+
+def _leave_open(run_id: str) -> None:
+    """An answer of which a client has not read the end is none that was lost."""
+    for exchange in list(_open):
+        exchange.leave(run_id)
+
+
+when_ending.append(_leave_open)
 
 
 def _readable(body: bytes, content_type: str) -> Any:

@@ -165,9 +165,16 @@ def run_without_events(run_id: str, name: str) -> ActiveRun:
     return run
 
 
+when_ending: list[Callable[[str], None]] = []
+"""Told the id of each run that is about to end: what is still open of it can be recorded as far as it came."""
+
+
 def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
     """Close a run, also when that is interrupted: then it ends with what interrupted it, which goes on."""
     try:
+        for tell in when_ending:
+            with Shield("record what is still open"):
+                tell(run.run_id)
         with Shield("close the run"):
             try:
                 run.finish(error, outcome)
