@@ -24,11 +24,14 @@ _GOOD_NEWS = re.compile(
     re.IGNORECASE,
 )
 """What was looked for and is better not there."""
-_BETTER_EMPTY = re.compile(r"(?:errors?|failed|failures?|rejected|unprocessed)")
+_BETTER_EMPTY = re.compile(r"(?:errors?|exceptions|failed|failures?|rejected|unprocessed)")
 _NOTHING_FOUND = re.compile(
-    r"\s*(?:[^.\n]{0,40}\b(?:returned|found|gave|yielded|with|there (?:are|were))\s+)?(?:no|0|zero)\s+(?:\w+\s+){0,2}"
-    r"(?:results?|records?|match(?:es)?|hits?|rows?|items?|data|documents?|entries|files?|found|available|returned)\b"
-    r"[^\n]{0,80}$|\s*(?:nothing (?:was )?found|not found|\(?empty\)?|\(no (?:output|results?)\))\.?\s*$"
+    r"\s*\(?(?:[^.\n]{0,40}\b(?:returned|found|gave|yielded|with|there (?:are|were))\s+)?"
+    r"(?:no|0|zero)\s+(?:\w+\s+){0,2}"
+    r"(?:results?|records?|match(?:es)?|hits?|rows?|items?|data|documents?|entries|files?|found|affected|available"
+    r"|returned)\b[^\n]{0,80}$"
+    r"|\s*(?:nothing (?:(?:was )?found|to show|matched|happens)|not found|\(?empty\)?"
+    r"|\(no (?:output|results?)\))\.?\s*$"
     r"|[^.\n]{0,40}\b(?:did(?: not|n't) (?:match|find|return) any|could(?: not|n't) find any|returned nothing)"
     r"\b[^\n]{0,80}$"
     r"|\s*(?:Empty DataFrame\b|Empty set\s*(?:$|\()|No such \w+\.?\s*$|There (?:are|were) no (?:\w+ ){1,4}?\w+\.?\s*$)"
@@ -82,6 +85,7 @@ ABOUT_THE_CALL = frozenset(
 )
 
 
+_COUNT_ENDS = ("count", "estimate", "found", "hits", "size", "total")
 _ABOUT_THE_SEARCH = re.compile(
     r"(?:^|_|(?<=[a-z]))(?:aggregations?|facets?|filters?|info|information|links|meta|metadata|paging|pagination|params"
     r"|parameters?|query|request|shards|stats|suggest|totals?|usage)$",
@@ -100,7 +104,7 @@ def is_empty(result: Any) -> bool:
         return not result.strip()
     result = opened(result)
     if isinstance(result, str):
-        return result.strip().lower() in ("", "null", "none") or _says_nothing_found(result)
+        return result.strip().lower() in ("", "nan", "none", "null", "undefined") or _says_nothing_found(result)
     return _holds_nothing(result, 0)
 
 
@@ -132,6 +136,12 @@ def _members_hold_nothing(value: dict[str, Any], depth: int) -> bool:
         return all(map(_ABOUT_THE_SEARCH.search, map(str, others))) and all(
             _holds_nothing(item, depth + 1) for item in lists
         )
+    is_counted = any(key.endswith(_COUNT_ENDS) and item == 0 and _is_number(item) for key, item in plain.items())
+    is_counted = is_counted and any(item == [] for item in plain.values())
+    if is_counted and all(
+        _is_number(item) or item in ([], {}, None) or key in ABOUT_THE_CALL for key, item in plain.items()
+    ):
+        return True
     told = {key: item for key, item in plain.items() if key not in ABOUT_THE_CALL or (item and isinstance(item, dict))}
     if told and all(map(_is_good_news, told)):
         return False

@@ -23,7 +23,7 @@ _ERRNO_NAME = (
     "|TIMEDOUT)"
 )
 _ERROR_TEXT = re.compile(
-    r"\s*(?:(?:Code: \d+\. )?(?:[A-Za-z_][\w.:]*)?(?:Error|Exception)\s*:(?!\s*(?:Raised|Thrown|Occurs) )"
+    r"\s*(?:(?:Code: \d+\. )?(?:[A-Za-z_][\w.]*(?:::\w*)*)?(?:Error|Exception)\s*:(?!\s*(?:Raised|Thrown|Occurs) )"
     r"|Traceback \(most recent call last\)"
     r"|(?:error|fatal|failed)\s*:"
     r"|ERROR(?=\s*[:\d(\[\]-]|\s+[A-Z]|\s*$|\s+(?:at|calling|executing|in|running|while)\b)"
@@ -35,7 +35,7 @@ _ERROR_TEXT = re.compile(
     r"|Caused by: |ORA-\d{5}: |error\[\w+\]: |npm (?:ERR!|error) |make(?:\[\d+\])?: \*\*\* |panic: |goroutine \d+ \["
     r"|thread '[^'\n]*' panicked at |Segmentation fault\b\s*(?:$|\()|Killed\s*$|(?:\S+: )?net::ERR_"
     r"|near \"[^\"]*\": syntax"
-    r"|File \"[^\"\n]+\", line \d+\s*\n|[^\n]{1,120}\(\w+Error\)\s*(?:$|\n)|E: (?:Unable|Could|Failed|Package)\b"
+    r"|File \"[^\"\n]+\", line \d+[^\n]*\n|[^\n]{1,120}\(\w+Error\)\s*(?:$|\n)|E: (?:Unable|Could|Failed|Package)\b"
     rf"|(?:connect|read|write|getaddrinfo|open|spawn|bind|listen|socket) {_ERRNO_NAME}\b|{_ERRNO_NAME}: (?!see )[a-z])"
 )
 _LABELLED = re.compile(
@@ -45,7 +45,7 @@ _LABELLED = re.compile(
         (?:\ ?-?\d+|\ ?\([^()\n]{1,60}\)|\ '[45]\d\d\b[^'\n]*')?
         (?:\ (?!handling|messages?|codes?|rates?|logs?|tests?|pages?|reports?|bars?|budgets?|types?|\d)
            [a-z]+[^:\n]{0,80}?)?
-        \s*[:!] (?!\s*(?: \d[\d.,%]*(?:\s|$|[,;)]) | none\b | no\b(?!\ such) | n/a
+        \s*[:!] (?!\s*(?: \d[\d.,]*\s*(?:$|[%,;)]) | none\b | no\b(?!\ such) | n/a
           | (?:raised|thrown|occurs|returned)\ (?:by|if|when) )) \s*\S
       | [\[(](?:[a-z]*error|fatal|exception|failure|failed)[\])]
       | (?-i:(?:[A-Z]\w*:\ )?(?:[A-Z]+_)+(?:FAILED|ERROR|DENIED|EXCEEDED|NOT_FOUND|UNAVAILABLE|EXHAUSTED|TIMEOUT)\b)
@@ -56,15 +56,23 @@ _LABELLED = re.compile(
       | something\ went\ wrong\b | (?:the\ )?tool\ (?:\w+\ )?(?:returned|raised)\ an?\ (?:error|exception)\b
       | [\w.]+(?:Error|Exception)\s*$ | (?:error|fatal|failed)[.!]?\s*$
       | (?:error|exception)\s+(?:executing|running|calling|in|while|during|occurred|at|reading|parsing)\b
+      | \S+\.\w{1,5}:\d+:\d+(?::|\ -)\ (?!warning|note|info)\S | err_\w+ | \(\d{3,5},\ ['"]
+      | [45]\d\d\ [\w\ ]{3,30}:\ [a-z]
+      | cmake\ error\ at | [45]\d\d[ -][45]\.\d\.\d\ | \#(?:REF|VALUE|NAME|NULL|NUM|DIV/0|N/A)\b
+      | (?:awk|cargo|chmod|chown|cp|crontab|curl|docker|gcc|git|gpg|grep|helm|java|javac|kubectl|ld|ls|lua|mkdir|mount
+          |mv|mysql|node|npm|openssl|perl|php|pip|psql|python|rm|rmdir|rsync|ruby|rustc|scp|sed|ssh|sudo|svn|systemctl|tar
+          |unzip|wget|xargs|yarn|zip):\ (?!\d|warning|note|info)
       # Programs that name a place, a number or a code of their own.
-      | \[errno\ \d+\] | \S+[:(]\d+(?:[:,]\d+)?(?:\)?:)?\s(?:fatal\ )?error(?:\ \w*\d+|\[\w+\])?:\s
+      | \[errno\ \d+\] | \S+[:(]\d+(?:[:,]\d+)?(?:\)?:)?\s(?:fatal\ )?error(?:\ \w*\d+|\[\w+\])?:(?:\s|$)
       | (?:\S+:\d+:\d+:\ )?undefined:\ \w | \w+:\ \(\d{1,3}\)\ (?-i:[A-Z]) | msg\ \d+,\ level\ \d+,
       | conflict\ \(\w+ | -?err\ \w+""",
     re.VERBOSE | re.IGNORECASE,
 )
-_TELLING = re.compile(r"conflict|err|exception|fail|fatal|level|undefined|wrong|_|[a-z][A-Z]|: \(", re.IGNORECASE)
+_TELLING = re.compile(
+    r"^\w+: |^#|\d|conflict|err|exception|fail|fatal|level|undefined|wrong|_|[a-z][A-Z]|: \(", re.IGNORECASE
+)
 _PICTURE = re.compile(r"\*\*+ (?=\()|[^\w\s<\[({'\"`#|*>+=~.,;:/\\$-]+\s*")
-_PROMPT = re.compile(r"\s*(?:\$|>>>|PS [^>\n]*>) [^\n]*\n")
+_PROMPT = re.compile(r"\s*(?:\$|>>>|PS [^>\n]*>|hint:|#(?= \S+\n\S+:\d+:)) [^\n]*\n")
 """The command that a terminal shows above what it printed."""
 _LABEL = re.compile(
     r"\s*(?:output|stdout|stderr|result|observation|(?:code |execution )?(?:output|logs?))\s*:\s*", re.IGNORECASE
@@ -72,7 +80,7 @@ _LABEL = re.compile(
 """What stands before the output of a program, and is no part of it."""
 _CODE = re.compile(
     r"\s*(?:assert|catch|class|const|def|except|export|func(?:tion)?|fn|if|import|let|new|print|private|public|raise"
-    r"|return|static|throw|try|use|var)\b.*[({:;=]|\s*(?://|/\*)"
+    r"|return|static|throw|try|use|var)\b.*[({:;=]|\s*(?://|/\*|<\w)"
 )
 _LISTED = re.compile(r"\s*(?:[-*|#]|\d+[.)])\s")
 """A list below a line makes a heading of it."""
@@ -97,8 +105,8 @@ def _is_complaint(text: str) -> bool:
     first, _, rest = text[:_LOOKED_AT].strip().partition("\n")
     if ends_failed(first):
         return True
-    if _LISTED.match(rest) or _CODE.match(first):
-        return False
     is_labelled = _TELLING.search(first) is not None and _LABELLED.match(first) is not None
+    if (_LISTED.match(rest) and not is_labelled) or _CODE.match(first):
+        return False
     is_status = is_status_line(first) and not only_tells(first)
     return is_status or is_labelled or states_failure(text[:_SENTENCES_IN])

@@ -16,44 +16,41 @@ _LABELS = (
 )
 """What stands before a colon where an English program writes "error:"."""
 _BEGINNINGS = (
-    "impossible de", "impossible d'", "impossibile", "no se pudo", "no se puede", "no se ha podido", "no se encontró",
-    "no se encuentra", "não foi possível", "não é possível", "nie można", "nie udało się", "nelze",
-    "kan ikke", "kan inte",
-    "kan niet", "kon niet", "не удалось", "невозможно", "не удаётся", "konnte nicht", "es konnte kein",
+    "impossible de", "impossible d'", "impossibile", "no se pudo", "no se puede", "no se ha podido",
+    "no se encontró", "no se encuentra", "não foi possível", "não é possível", "nie można", "nie udało się",
+    "nelze", "kan ikke", "kan inte", "kan niet", "kon niet", "не удалось", "невозможно", "не удаётся",
+    "es konnte kein", "ogiltig", "ogiltigt", "ungültige", "ungültiger", "ungültiges",
 )  # fmt: skip
 """What begins a statement of failure."""
 _ENDINGS = (
-    "nicht gefunden", "nicht gefunden werden", "nicht möglich", "nicht verfügbar", "nicht erlaubt", "nicht zulässig",
-    "nicht erreichbar", "nicht vorhanden", "existiert nicht", "verweigert", "abgelehnt", "fehlgeschlagen", "ungültig",
-    "abgelaufen", "überschritten", "keine berechtigung", "introuvable", "refusé", "refusée", "interdit",
-    "échoué", "expiré",
-    "expirée", "invalide", "dépassé", "n'existe pas", "no existe", "no encontrado", "no encontrada", "no permitido",
-    "no permitida", "no válido", "no válida", "no disponible", "denegado", "denegada", "rechazado",
-    "rechazada", "falló",
-    "caducado", "agotado", "não existe", "não encontrado", "não encontrada", "não permitido",
-    "não autorizado", "negado",
-    "negada", "falhou", "expirou", "non trovato", "non trovata", "non riuscito", "non riuscita", "non consentito",
-    "non valido", "non valida", "negato", "fallito", "fallita", "scaduto", "niet gevonden", "niet toegestaan",
-    "geweigerd",
-    "mislukt", "geen toegang", "bestaat niet", "hittades inte", "nekades", "ikke funnet", "ikke fundet",
-    "nægtet", "nektet",
-    "nie znaleziono", "nie istnieje", "odmowa dostępu", "nenalezen", "nenalezena", "odepřen", "bulunamadı",
-    "reddedildi",
-    "başarısız", "не найден", "не найдена", "не найдено", "не существует", "запрещён", "запрещен", "запрещено",
-    "отказано", "отклонено", "отклонён", "истекло", "превышено", "превышен", "не знайдено",
+    "nicht gefunden", "nicht gefunden werden", "nicht möglich", "nicht verfügbar", "nicht erlaubt",
+    "nicht zulässig", "nicht erreichbar", "nicht vorhanden", "existiert nicht", "verweigert", "abgelehnt",
+    "fehlgeschlagen", "ungültig", "abgelaufen", "überschritten", "keine berechtigung", "introuvable",
+    "non accordée", "non autorisé", "aucun résultat", "keine ergebnisse gefunden", "sin resultados",
+    "nenhum resultado", "nessun risultato", "geen resultaten", "ничего не найдено", "refusé", "refusée", "interdit",
+    "échoué", "expiré", "expirée", "invalide", "dépassé", "n'existe pas", "no existe", "no encontrado",
+    "no encontrada", "no permitido", "no permitida", "no válido", "no válida", "no disponible", "denegado",
+    "denegada", "rechazado", "rechazada", "falló", "caducado", "agotado", "não existe", "não encontrado",
+    "não encontrada", "não permitido", "não autorizado", "negado", "negada", "falhou", "expirou", "non trovato",
+    "non trovata", "non riuscito", "non riuscita", "non consentito", "non valido", "non valida", "negato",
+    "fallito", "fallita", "scaduto", "niet gevonden", "niet toegestaan", "geweigerd", "mislukt", "geen toegang",
+    "bestaat niet", "hittades inte", "nekades", "ikke funnet", "ikke fundet", "nægtet", "nektet", "nie znaleziono",
+    "nie istnieje", "odmowa dostępu", "nenalezen", "nenalezena", "odepřen", "bulunamadı", "reddedildi", "başarısız",
+    "не найден", "не найдена", "не найдено", "не существует", "запрещён", "запрещен", "запрещено", "отказано",
+    "отклонено", "отклонён", "истекло", "превышено", "превышен", "не знайдено",
 )  # fmt: skip
 """What ends one, or stands before its circumstances."""
 _UNSPACED = (
-    "找不到", "不存在", "无法", "無法", "被拒绝", "被拒絕", "权限不足", "權限不足",
-    "没有权限", "超时", "逾時", "已过期", "失败",
-    "見つかりません", "見つかりませんでした", "できません", "できませんでした", "失敗しました",
-    "拒否されました", "エラーが発生",
+    "找不到", "未找到", "没有找到", "不存在", "无法", "無法", "被拒绝", "被拒絕", "权限不足", "權限不足",
+    "没有权限", "超时", "逾時", "已过期", "失败", "見つかりません", "存在しません", "無効な", "无效",
+    "見つかりませんでした", "できません", "できませんでした", "失敗しました", "拒否されました", "エラーが発生",
     "タイムアウトしました", "찾을 수 없", "실패했", "거부되", "존재하지 않", "권한이 없", "시간이 초과",
+    "결과가 없",
 )  # fmt: skip
 """What states it wherever it stands, in languages that put no spaces between words."""
 
 
-_TELLING = frozenset(word for phrase in _BEGINNINGS + _ENDINGS for word in phrase.split() if len(word) > 1)
+_TELLING = frozenset(f"{' '.join(_BEGINNINGS + _ENDINGS)} konnte konnten".split())
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -67,7 +64,8 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _PHRASED = re.compile(
-    rf"(?:{_any_of(_BEGINNINGS)})\b|[^.\n]{{0,160}}\b(?:{_any_of(_ENDINGS)})\b(?=[^.\w]*$|\s*[:,;!(]|\s+\S+\s*$)",
+    rf"(?:{_any_of(_BEGINNINGS)})\b|[^.\n]{{0,160}}\b(?:{_any_of(_ENDINGS)}|konnten? nicht (?:\w+ )?\w+ werden)\b"
+    r"(?=[^.\w]*$|\s*[:,;!(]|\s+\S+\s*$)",
     re.IGNORECASE,
 )
 

@@ -26,22 +26,22 @@ def _any(words: str) -> str:
 
 
 _CIRCUMSTANCES = _any(
-    "after | as | at | because | before | by (?!the ) | due | during | for | from | if | in | on | or | since | so | to"
-    " | trying | under | waiting | while | with | within | yet"
+    "after | as | at | because | before | by (?!the ) | due | during | for | from | if | in | on | or | right now"
+    " | since | so | to | trying | under | waiting | while | with | within | yet"
 )
 _NUMBER = r"\d[\d.,]*\s*(?:%|m?s\b|[;,)]|$)"
 _ENDS = rf"(?= \s*$ | \s*[;,.!()–—] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_CIRCUMSTANCES}\b )"
 """Where a statement ends, or its circumstances begin; `timeouts: 3` is a figure."""
 _PREFIX = re.compile(
     r"""(?: [a-z_.~/$-][\w./\\+~-]*(?:\[\d+\])? | [A-Z]:\\[^\s:]+ | [A-Z]\w*(?:[.-]\w+)+ | [A-Z]\w*[A-Z]\w*
-          | [A-Z][a-z]+\ "[^"\n]+" | Message | line\ \d+ | \d{1,6} ) \s?: \s+
-      | \*{2,4} \s+ | \( \w[\w.]* \) \s+ | \[ [^\[\]\n]{1,40} \] \s*:? \s+""",
+          | [A-Z][a-z]+\ "[^"\n]+" | Message | line\ \d+ | \d{1,6} ) \ ?: [\ \t]+
+      | \*{2,4}\ + | [A-Z][A-Z_]{3,}\ (?=[a-z]) | \( \w[\w.]* \)\ + | \[ [^\[\]\n]{1,40} \] \s*:? \s+""",
     re.VERBOSE,
 )
 """What stands before the words of a program: `ls: `, `/bin/sh: 1: `, `Get-Item : `, `(NotFound) `, `[docker] `."""
 _WRAPPED = re.compile(r"[a-z][\w ]{2,40}: [^\n]+$")
 """Errors inside errors, all in small letters: `read header: unexpected EOF`."""
-_LISTED = re.compile(r"(?:[-*•#>+]|//|/\*|--|\d+[.)])\s")
+_LISTED = re.compile(r"(?:[-*•#>+]|//|/\*|--|\[?\d{4}-\d\d-\d\d[\dT:., Z]*\]?|\d+[.)])\s")
 """A point of a list, a heading or a comment."""
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,80}'(?!\w)|\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`")
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s+\S|$)|\n|。")
@@ -51,7 +51,7 @@ _TELLS = re.compile(
     r"""\b(?:is|are|was|were)\s+(?:an?|the|one|often|raised|thrown|shown|written|used|usually)\b
         (?!\ (?:directory|required))
       | \b(?:means?|refers?\ to|stands?\ for|denotes?|indicates?|describes?)\b
-      | \(\d{4}\) | \?\s*$ | ^(?:raised|thrown|occurs)\ (?:by|if|when)\b
+      | \(\d{4}\) | ^(?!.*\bdid\ you\b).*\?\s*$ | ^(?:raised|thrown|occurs)\ (?:by|if|when)\b
       | \b(?:in|since)\ (?:19|20)\d\d\b | \b(?:yesterday|last\ (?:\w+day|week|month|year|night)|ago)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -70,37 +70,66 @@ _NO_STATEMENT = re.compile(
 )
 
 _WRONG = _any(
-    "bad (?=credential|auth|token|in|arg|param|syntax|value|format|date|id|range|option) | ambiguous | duplicate"
-    " | expired | illegal | incorrect | insufficient | invalid | malformed | missing | no such | nonexistent"
-    " | non-existent | not enough | too many | unauthori[sz]ed | uncaught | undefined | unexpected | unhandled"
-    " | unknown | unrecogni[sz]ed | unresolved | unsupported | wrong"
+    "invalid | malformed | no such | non-existent | nonexistent | uncaught | undefined | unhandled | unknown"
+    " | unrecogni[sz]ed | unresolved | unsupported"
 )
+_WRONG_HERE = _any(
+    "ambiguous | bad | duplicate | expired | illegal | incorrect | insufficient | missing | not enough | too many"
+    " | unauthori[sz]ed | unexpected | wrong"
+)
+_NOUN = _any(
+    "access | account | action | address | amount | api key | argument | attempt | balance | body | booking | card"
+    " | channel | char(?:acter)? | class | code | column | command | config(?:uration)? | connection | content"
+    " | coupon | credential | credit | data | database | date | dependenc(?:y|ies) | directory | domain | element"
+    " | email | encoding | entry | environment variable | eof | escape | expression | field | file | flag | format"
+    " | function | fund | group | handle | header | host | id | identifier | import | index | input | instruction"
+    " | item | json | key | keyword | length | library | login | memory | method | mode | model | module | name"
+    " | node | number | object | operand | operation | operator | option | order | output | package | page"
+    " | parameter | password | path | permission | pin | port | privilege | project | property | query | quota"
+    " | range | record | reference | request | resource | response | result | right | row | schema | scheme | scope"
+    " | seat | section | selector | server | session | signature | size | space | state | statement | status"
+    " | stock | symbol | syntax | table | tag | time | token | tool | type | unit | uri | url | user | username"
+    " | value | variable | version | xml"
+)
+"""What one gives to a program, or it needs."""
+_WORD = r"(?-i: \.{0,3}[a-z0-9_$*(…][\w.$*()…'/-]* | [A-Z0-9_]{2,}s? | Q )"
+"""A word of a sentence; those of titles begin with capitals."""
 _GIVEN = _any("provided|supplied|specified|given|received|detected|encountered|for|in|at|near|on|from|of type")
 _GUARDED = _any("permission|access|authori[sz]ation|authentication|login|connection|request|operation|handshake")
 _DENIED = _any("denied | refused | rejected | forbidden | aborted | reset | lost | throttled | failed")
 _NOT_SO = _any("found|allowed|permitted|implemented|supported|authori[sz]ed|authenticated|logged in|available")
 _ERRNO = _any(
-    "forbidden | unauthori[sz]ed | unavailable | unauthenticated | operation not permitted | broken pipe"
-    " | not a directory | is a directory | file exists | no route to host | no space left on device"
-    " | name or service not known | bad file descriptor | argument list too long"
+    "argument list too long | bad file descriptor | broken pipe | file exists | forbidden | is a directory"
+    " | name or service not known | no route to host | no space left on device | not a directory"
+    " | operation not permitted | unauthenticated | unauthori[sz]ed | unavailable"
 )
-_RIGHTS = _any(r"access | authori\w+ | permissions? | rights? | enough | privileges? | credits?")
+_RIGHTS = _any(r"access | authori\w+ | credits? | enough | permissions? | privileges? | rights?")
 _BEGINS = re.compile(
     rf"""(?:
       # What could not be done.
         (?:sorry,?\ |oops[,!]?\ )? (?:the\ (?:tool|server|system|command|agent)\ (?:was\ |is\ )?|(?:i|we)\ (?!can))?
-        (?: {_any("unable | was unable | not able | failed | refused | refusing")}\ to\ [a-z]
-          | {_any("could not | couldn't | cannot | can not | can't")}\ (?!is\b)[a-z]+ | impossible\ to\ [a-z] )
+        (?: {_any("unable | was unable | not able | failed | refused | refusing")}\ to\ (?-i:[a-z])
+          | {_any("could not | couldn't | cannot | can not | can't")}\ (?!is\b)(?-i:[a-z])\w* | impossible\ to\ [a-z] )
+        (?![^:]*,\ (?:the|an?|it|he|she|they)\b)
       # What is wrong with what was given.
-      | {_WRONG} (?: \ ?(?-i: \.{{0,3}}[a-z0-9_$*(…][\w.$*()…'/-]* | [A-Z0-9_]{{2,}}s? | Q )){{1,7}}?
+      | (?: {_WRONG} (?:\ {_WORD}){{1,5}}?
+          | (?:{_WRONG}|{_WRONG_HERE}) (?:\ [\w'/-]+){{0,4}}?\ {_NOUN}(?:e?s)? (?:\ {_WORD})?? )
         (?= \s*$ | \s*[;,.!(=] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_GIVEN}\b )
       # What was refused, or took too long.
       | (?: (?:\w+\ ){{0,3}}{_GUARDED}\ (?:{_any("was | is | has been | attempt")}\ )?{_DENIED}
+          | (?:\w+\ ){{0,3}}(?:(?:not|in)\ ?(?:accepted|correct)|too\ (?:big|deep|large|long|short|small)|offline)
+          | (?:\w+\ )?(?:aborted|blocked|interrupted|terminated)(?=\ by\b|\s*:)
           | (?:\S+\ ){{0,3}}{_any("timed out | deadline exceeded")} | not\ {_NOT_SO} | {_ERRNO}
           | an?\ (?:\w+\ ){{1,4}}(?:is|was)\ required | no\ (?:\w+\ ){{1,4}}(?:was|were)\ (?:performed|applied|provided)
         ){_ENDS}
       | (?:[\w/]+\ ){{0,3}}time-?out
         (?=\s*$ | \s*[.!] | \s*:(?!\s*{_NUMBER})\s | \ {_any("after | exceeded | waiting | while")}\b )
+      | (?:(?:we're|we\ are|i'm)\ )?sorry,?\ (?:but|no|something|that|the|this|we|you|your)\b
+      | expected\ [^,]{{1,60}},?\ (?:but\ )?(?:got|received|found|was)\b | \d+\ validation\ errors?\ for\b
+      | (?:reached|exceeded|hit)\ (?:the\ |your\ )?(?:max\w*|limit)\b
+      | (?:please\ enable|(?:\w+\ ){{0,3}}requires)\ (?:javascript|cookies)\b
+      | no\ (?:\w+\ ){{1,3}}(?:registered|configured|defined|installed|supplied|specified|provided|given)\b
+      | the\ user\ (?:doesn't|does\ not)\ want\b | no\ module\ named\b
       | you(?: (?:'ve|\ have)?\ (?:already\ )?{_any("exceeded | reached | run out of | used up | hit")}\ your
           | \ (?:do\ not|don't)\ have\ (?:\w+\ ){{0,3}}{_RIGHTS}
           | (?:\ are|'re)\ not\ {_any("authori[sz]ed | allowed | permitted | logged | signed | a member")}
@@ -108,28 +137,40 @@ _BEGINS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-_IS = _any("is | are | was | were | has been | have been")
+_IS = _any("is | was | were | has been | have been")
 _NOT = _any(
     "accessible | allowed | attached | authenticated | authori[sz]ed | available | configured | connected | defined"
-    " | executed | found | implemented | initiali[sz]ed | installed | interactable | logged in | performed | permitted"
-    " | processed | reachable | readable | recogni[sz]ed | registered | saved | sent | visible | writable"
+    " | executed | found | given | implemented | initiali[sz]ed | installed | interactable | logged in | performed"
+    " | permitted | processed | provided | reachable | readable | recogni[sz]ed | registered | saved | sent | set"
+    " | specified | supplied | visible | writable"
 )
 _BROKEN = _any(
-    "aborted | corrupt | corrupted | denied | interrupted | invalid | killed | malformed | out of bounds"
-    " | out of memory | out of range | refused | reset | throttled | unauthori[sz]ed | unavailable | undefined"
-    " | unreachable | unsupported"
+    "aborted | blocked | corrupt | corrupted | denied | interrupted | invalid | killed | malformed | offline"
+    " | out of bounds | out of memory | out of range | refused | reset | throttled | unauthori[sz]ed | unavailable"
+    " | undefined | unreachable | unsupported"
 )
 _EXPECTED = _any(
-    r"absolute | an? valid | an? number | an? string | an? int\w* | an? list | an? positive | at least | at most"
+    r"absolute | an? int\w* | an? list | an? number | an? positive | an? string | an? valid | at least | at most"
     r" | between | greater | in the future | in the past | less | numeric | of type | one of | positive | provided"
     r" | specified | unique | valid"
 )
-_DOES_NOT = _any(r"appear | exist | respond | have permission | have access | have authori\w+ | have enough")
-_IS_NOT = _any("recogni[sz]ed as | authori[sz]ed to | allowed to | permitted to | callable | subscriptable | iterable")
-_SUBORDINATE = _any("because | if | that | unless | until | when | where | whether | which | who")
+_DOES_NOT = _any(
+    r"appear | contain | exist | have access | have authori\w+ | have enough | have permission | match"
+    r" | recogni[sz]e | respond | understand"
+)
+_IS_NOT = _any(
+    "a known | a recogni[sz]ed | a valid | allowed to | an existing | authori[sz]ed to | callable | iterable"
+    " | permitted to | recogni[sz]ed as | subscriptable"
+)
+_SUBORDINATE = _any(
+    "are | because | claims? | if | reported | reports? | said | says | that | thinks? | unless | until | when"
+    " | where | whether | which | who"
+)
 """What was not found "when …" or "which …" is a part of another sentence."""
+_IN_GENERAL = r"""(?! an?\ .*\bcan | [a-z\ ]+s\ can | (?!failed|expired|denied|refused|rejected|unauth)[a-z]+ed\b )"""
+"""What is so of all things of a kind ("tickets cannot be changed"), and what somebody has done."""
 _SAID_OF_IT = re.compile(
-    rf"""(?!an?\ .*\bcan)(?:\S(?:(?!\ {_SUBORDINATE}\b)[^:\n]|:(?=\S)){{0,160}}?)??\b(?:
+    rf"""{_IN_GENERAL}(?:\S(?:(?!\ {_SUBORDINATE}\b)[^:\n]|:(?=\S)){{0,160}}?)??\b(?:
       (?: could(?:\ not|n't)\ (?:be|have)\ \w+
         | {_any("cannot | can not | can't | may not")}\ be\ \w+(?=\s*$|\s*[:;,.!(])
         | (?:{_IS}\ )?not\ {_NOT} | {_IS}\ {_BROKEN}
@@ -145,21 +186,22 @@ _SAID_OF_IT = re.compile(
       ){_ENDS}
       | (?: {_any("do | does | did")}(?:\ not|n't)\ {_DOES_NOT} | is\ not\ {_IS_NOT} | has\ no\ attribute
           | {_any("password | authentication | login | captcha")}\ (?:is\ )?required | got\ an\ unexpected
-          | {_any("cannot | could not | unable to")}
+          | {_any("cannot | can't | could not | couldn't | unable to")}
             \ {_any("access|connect|create|find|load|open|read|remove|resolve|stat")}
           | Q\ is\ (?:not\ defined|a\ required) )\b )""",
     re.VERBOSE | re.IGNORECASE,
 )
 
 _TELLING = re.compile(
-    r"\b(?:able|aborted|access|already|ambiguous|argument|authentication|bad|broken|can|cannot|captcha|corrupt|"
-    r"corrupted|could|couldn|crashed|deadline|deadlock|denied|descriptor|did|didn|directory|do|does|doesn|don|"
-    r"duplicate|exceeded|exceeds|exhausted|expired|fail|failed|file|forbidden|has|hit|illegal|impossible|incorrect|"
-    r"insufficient|interrupted|invalid|is|isn|killed|limit|login|longer|malformed|may|missing|must|no|non|"
-    r"nonexistent|not|operation|out|password|permission|quota|re|reached|refused|refusing|reset|route|such|"
-    r"throttled|time|timed|timeout|unable|unauthenticated|unauthorised|unauthorized|unavailable|uncaught|undefined|"
-    r"unexpected|unhandled|unknown|unreachable|unrecognised|unrecognized|unresolved|unsupported|ve|was|wasn|were|"
-    r"wrong|you)\b",
+    r"\b(?:able|aborted|accepted|access|already|ambiguous|argument|authentication|bad|blocked|broken|can|cannot|"
+    r"captcha|configured|correct|corrupt|corrupted|could|couldn|crashed|deadline|deadlock|defined|denied|descriptor|"
+    r"did|didn|directory|do|does|doesn|don|duplicate|enable|exceeded|exceeds|exhausted|expected|expired|fail|failed|"
+    r"file|forbidden|given|has|hit|illegal|impossible|incorrect|installed|insufficient|interrupted|invalid|is|isn|"
+    r"killed|limit|login|longer|malformed|may|missing|must|no|non|nonexistent|not|offline|operation|out|password|"
+    r"permission|provided|quota|re|reached|refused|refusing|registered|requires|reset|route|sorry|specified|such|"
+    r"supplied|terminated|throttled|time|timed|timeout|too|unable|unauthenticated|unauthorised|unauthorized|"
+    r"unavailable|uncaught|undefined|unexpected|unhandled|unknown|unreachable|unrecognised|unrecognized|unresolved|"
+    r"unsupported|validation|ve|was|wasn|were|wrong|you)\b",
     re.IGNORECASE,
 )
 """A sentence with none of these words is looked at no further."""
@@ -183,7 +225,7 @@ def states_failure(text: str) -> bool:
         or len(sentence) > _LONGEST
         or _GOES_ON.match(said, end)
         or _LISTED.match(text)
-        or only_tells(sentence)
+        or only_tells(said[: end + 1])
     ):
         return False
     said_by_all = [sentence, sentence.rpartition(": ")[2]] if is_program else [sentence]

@@ -21,6 +21,7 @@ _EXIT = re.compile(
         \W{0,3} (?:-?[1-9]\d*|SIG[A-Z]+)\b (?=\s*(?:[\])>.,;(<-]|$))""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
+_NOT_ZERO = re.compile(r"[^\n]{0,120}\bnon-?zero exit (?:status|code)\b", re.IGNORECASE)
 _FAILED = r"(?:failed|failing|failures?|errors?|errored)"
 _COUNTED = re.compile(
     rf"""(?: (?=.*\b(?:passed|passing|succeeded|ok|total|tests?|examples?|skipped|ignored|in\ [\d.]+\ ?m?s)\b)
@@ -29,11 +30,13 @@ _COUNTED = re.compile(
            | [^%]{{0,60}}?\b\d+\ (?:of|/|out\ of)\ \d+\b
              [^%]{{0,40}}?(?:(?<!\ 0)(?<!\ no)(?<!\ none)\ failed|could\ not\ be)\b[^%]*
            | [\w ]*(?-i:FAILED|FAILURE)\ (?:\([\w ]+=[1-9]|\S+::|in\ \d).* | test\ result:\ FAILED\b.*
-           | =+\ (?-i:FAILURES|ERRORS)\ =+ | ---\ (?-i:FAIL):.* | (?-i:FAIL)(?:\t.*|\ \S+\.(?:test|spec)\..*)? )\s*""",
+           | =*\ ?(?-i:FAILURES|ERRORS)(?:!|\ =+)
+           | tests?:.*\b(?:failures|errors):\ [1-9].* | ---\ (?-i:FAIL):.*
+           | (?-i:FAIL)(?:\t.*|\ +\S+\.(?:test|spec)\..*)? )\s*""",
     re.VERBOSE | re.IGNORECASE,
 )
 """`1 failed, 3 passed in 0.1s`, `Found 2 errors in 1 file`, `Imported 44 of 50 rows; 6 rows failed`."""
-_TELLING = re.compile("cod|err|fail|sig|stat|could not", re.IGNORECASE)
+_TELLING = re.compile("non-?zero|cod|err|fail|sig|stat|could not", re.IGNORECASE)
 _COMPLAINS = re.compile(r"[a-z_./][\w./+-]*: (?:fatal )?error: \S")
 _RAISED = re.compile(r"[\w.]*(?:Error|Exception)\b(?::|\s*$)")
 
@@ -42,7 +45,7 @@ def ends_failed(line: str) -> bool:
     """Whether a line says how a program ended, and it failed."""
     if _TELLING.search(line) is None:
         return False
-    return _EXIT.match(line) is not None or _COUNTED.fullmatch(line) is not None
+    return any(sign.match(line) for sign in (_EXIT, _NOT_ZERO)) or _COUNTED.fullmatch(line) is not None
 
 
 def last_words(text: str) -> str | None:

@@ -27,36 +27,62 @@ _DEEPEST = 3
 _MOST_ITEMS = 50
 _MEMBERS_OF_A_RECORD = 3
 _SAYS_FAILED = frozenset(
-    {"iserror", "haserror", "haserrors", "error", "errors", "errored", "failed", "isfailed", "failure", "timedout"}
+    {
+        "iserror",
+        "haserror",
+        "haserrors",
+        "error",
+        "errors",
+        "errored",
+        "failed",
+        "interrupted",
+        "isfailed",
+        "failure",
+        "timedout",
+    }
 )
 _SAYS_DONE = frozenset(
     {"acknowledged", "ok", "success", "succeeded", "successful", "issuccess", "issuccessful", "isok"}
 )
 _OWN_IDS = frozenset({"id", "requestid", "traceid", "toolcallid", "callid", "correlationid", "valid", "invalid"})
-_STATES = frozenset({"outcome", "result", "state", "status"})
-_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc", "retcode", "errcode", "errno"})
+_STATES = frozenset({"estado", "outcome", "result", "state", "status"})
+_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc", "retcode", "errcode", "errno", "ret"})
 _STATUS = frozenset({"statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode", "status"})
 _CODE = frozenset({"code", "cod", *_STATUS})
-_ERRORS = frozenset({"err", "errmsg", "error", "errormsg", "failure", "toolerror"})
-_ERROR_WORDS = frozenset({"exception", "errormessage", "errorcode", "errortext", "failuremessage"})
+_ERRORS = frozenset({"err", "erreur", "errmsg", "error", "fehler", "errormsg", "failure", "toolerror"})
+_ERROR_WORDS = frozenset({"exception", "errormessage", "errorcode", "errortext", "failuremessage", "functionerror"})
 _NO_ERROR = frozenset({"", "0", "false", "n/a", "na", "nil", "no", "none", "null", "ok", "success"})
 _REFUSED_WORDS = frozenset({"declined", "denied", "refused", "rejected"})
 _FAILED_WORDS = frozenset(
-    {"error", "errored", "fail", "failed", "failure", "fatal", "timeout", "timed_out", "not_found", "unsuccessful"}
+    {
+        "error",
+        "errored",
+        "fail",
+        "failed",
+        "failure",
+        "fatal",
+        "ko",
+        "timeout",
+        "timed_out",
+        "not_found",
+        "unsuccessful",
+    }
 )
 _BARE_MESSAGE = frozenset({"detail", "message", "msg"})
-_BESIDE_A_MESSAGE = frozenset({"documentationurl", "requestid", "timestamp", "traceid"})
+_BESIDE_A_MESSAGE = frozenset({"code", "documentationurl", "requestid", "timestamp", "traceid"})
 """An answer of nothing but a message is told by its words, as a text is."""
 _BESIDE_A_CODE = frozenset({"details", "errors", "hint", "name", "status", "type", *_BARE_MESSAGE, *_BESIDE_A_MESSAGE})
-_FINE_CODE = re.compile(r"0+|[123]\d\d|ok|success\w*|none|[A-Z]{3}", re.IGNORECASE)
+_FINE_CODE = re.compile(r"0+|[123]\d\d|ok|success\w*|none|[A-Z]{2,3}", re.IGNORECASE)
+_ERROR_ITEM = frozenset({"errorcode", "fields", "message"})
 _ERRNO = re.compile(r"E[A-Z]{3,}")
 _DONE_COUNT = re.compile(
     r"(?:total|num|n|records|rows|items)?(?:accepted|completed|created|deleted|done|entries|imported|inserted|indexed|items"
-    r"|migrated|ok|passed|passes|processed|saved|sent|succeeded|success|successes|successful|updated|uploaded|written)"
+    r"|migrated|ok|passed|passes|processed|saved|sent|succeeded|success|successes|successful|updated|uploaded|written|results)"
     r"(?:count|items|records|rows)?"
 )
 _FAILED_COUNT = re.compile(
-    r"(?:total|num|n|records|rows|items)?(?:failed|failures?|errors|errorcount|rejected|unprocessed)"
+    r"(?:total|num|n|records|rows|items)?"
+    r"(?:errored|errors|errorcount|failed|failures?|notfound|rejected|unprocessed|writeerrors)"
 )
 _FAILED_ITEMS = re.compile(
     r"(?:failed|unprocessed)(?:count|entries|entrycount|ids|items|keys|put|records?|recordcount|rows)+"
@@ -112,6 +138,8 @@ def _error_in(result: Any, depth: int) -> str | None:
 
 def _error_of_one_item(item: Any) -> str | None:
     """What one of many results says of its failure: `{"id": 2, "ok": false, "error": "gone"}`."""
+    if isinstance(item, dict) and {plain_key(key) for key in item} <= _ERROR_ITEM and "message" in item:
+        return one_line(str(item["message"]), 160)
     if not isinstance(item, dict) or not any(
         plain_key(key) in _SAYS_DONE and one is False for key, one in item.items()
     ):
@@ -125,8 +153,24 @@ def _error_inside(result: dict[str, Any], depth: int) -> str | None:
     inner: list[Any] = [opened(result[name]) for name in _AROUND if result.get(name)]
     if len(inner) == 1 and all(name in _AROUND or plain_key(name) in ABOUT_THE_CALL for name in result):
         return _error_in(inner[0], depth + 1)
-    if len(result) == 1 and isinstance(thing := next(iter(result.values())), dict):
-        return _error_of_thing(thing)
+    if len(result) == 1:
+        thing = next(iter(result.values()))
+        return (
+            _error_of_thing(thing)
+            if isinstance(thing, dict)
+            else _error_in(thing, depth + 1)
+            if _is_items(thing)
+            else _said_in(result, depth)
+        )
+    return _said_in(result, depth)
+
+
+def _is_items(thing: Any) -> bool:
+    return isinstance(thing, list) and bool(thing) and isinstance(thing[0], dict)
+
+
+def _said_in(result: dict[str, Any], depth: int) -> str | None:
+    """What a result says that is nothing but a message, or what a program printed."""
     printed = result.get("stderr")
     if isinstance(printed, str) and is_error_text(printed) and not result.get("stdout"):
         return _error_in(printed, depth + 1)
@@ -144,7 +188,10 @@ def _error_of_thing(thing: dict[str, Any]) -> str | None:
     reason = next((item for key, item in thing.items() if plain_key(key).endswith("reason")), None)
     if isinstance(status, str) and status.lower() in _FAILED_WORDS | _REFUSED_WORDS and isinstance(reason, str):
         return one_line(reason, 160)
-    return one_line(_words({"errors": _complaints_in(thing)}) or "errors", 160) if _complaints_in(thing) else None
+    if complaints := _complaints_in(thing):
+        return one_line(_words({"errors": complaints}) or "errors", 160)
+    code = next((item for key, item in thing.items() if plain_key(key) in _STATUS and _is_http_error(item)), None)
+    return f"status {code}" if code is not None else _failed_part(thing)
 
 
 def error_in_answer(answer: Any) -> str | None:
@@ -164,7 +211,9 @@ def _may_tell(text: str) -> bool:
 def _why(result: dict[str, Any]) -> str | None:
     """Which part of a result says that it failed."""
     for name, item in result.items():
-        if _says_failed(plain_key(name), item) and not (name.lower() in _STATES and _is_record(result, item)):
+        if _says_failed(plain_key(name), item) and not (
+            (name.lower() in _STATES or plain_key(name).startswith("failure")) and _is_record(result, item)
+        ):
             return f"{name} is {str(item).lower()}" if isinstance(item, bool) else f"{name} {item}"
     return _why_together(result)
 
@@ -184,6 +233,9 @@ def _why_together(result: dict[str, Any]) -> str | None:
         f"status {status}": is_refused and not _is_record(result, status),
         f"code {code}": bool(code) and ((is_code and bool(_words(result))) or _is_error_object(result, code)),
         f"exit code {code}": type(code) is int and code != 0 and is_printed and not _is_http_error(code),
+        "not done": _is_undone(result),
+        "no success": any(plain_key(key) in _SAYS_DONE and one == 0 for key, one in result.items())
+        and bool(_words(result)),
         "type error": isinstance(result.get("message") or result.get("msg"), str) and result.get("type") == "error",
     }
     return next((sign for sign, is_so in signs.items() if is_so), None) or _failed_part(result)
@@ -207,6 +259,13 @@ def _complaints_in(result: dict[str, Any]) -> Any:
     return None
 
 
+def _is_undone(result: dict[str, Any]) -> bool:
+    """`{"booked": false, "reason": "…"}`: what was asked for was not done, and here is why."""
+    undone = [key for key, item in result.items() if item is False and plain_key(key).endswith(("ed", "sent", "paid"))]
+    others = {plain_key(key) for key in result} - {plain_key(key) for key in undone}
+    return len(undone) == 1 and bool(others) and others <= {"reason", "message", "why"} and bool(_words(result))
+
+
 def _is_of_graphql(error: Any) -> bool:
     """An error beside the data there is, with the place in the query that it is about."""
     return isinstance(error, dict) and "message" in error and not {"extensions", "locations", "path"}.isdisjoint(error)
@@ -224,14 +283,16 @@ def _failed_part(result: dict[str, Any]) -> str | None:
     """How many of a batch failed, where beside it stands how many did not."""
     if any(_OVER_TIME.search(str(key).lower()) for key in result):
         return None
-    is_batch = any(
-        _DONE_COUNT.fullmatch(plain_key(key)) and isinstance(item, (int, list)) for key, item in result.items()
-    )
+    is_batch = any(_DONE_COUNT.fullmatch(plain_key(key)) and _is_amount(item) for key, item in result.items())
     for key, item in result.items():
         is_count = (is_batch and _FAILED_COUNT.fullmatch(plain_key(key))) or _FAILED_ITEMS.fullmatch(plain_key(key))
-        if is_count and isinstance(item, (int, list, dict)) and item:
+        if is_count and _is_amount(item) and item:
             return f"{key}: {item if isinstance(item, int) else len(item)}"
     return None
+
+
+def _is_amount(item: Any) -> bool:
+    return isinstance(item, (int, list, dict)) and not isinstance(item, bool)
 
 
 def _are_complaints(detail: Any) -> bool:
@@ -259,7 +320,7 @@ def _says_failed(key: str, item: Any) -> bool:
     if key == "sqlstate":
         return isinstance(item, str) and not item.startswith("00")
     if key == "status" and isinstance(item, dict):
-        return _is_http_error(item.get("code"))
+        return _is_http_error(item.get("code")) or _is_told(item.get("error"))
     is_word = key in _STATES and isinstance(item, str) and item.lower() in _FAILED_WORDS
     is_told = (key in _SAYS_FAILED and _truth(item) is True) or (key in _SAYS_DONE and _truth(item) is False)
     is_told = is_told or (key == "ok" and type(item) is int and item == 0)
@@ -281,7 +342,9 @@ def _is_told(error: Any) -> bool:
 def _truth(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    return {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else None
+    return (
+        {"true": True, "yes": True, "false": False, "no": False}.get(value.lower()) if isinstance(value, str) else None
+    )
 
 
 def _words(result: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|title|h1|center)\b", re.IGNO
 _TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,120}?)\s*</\1>", re.IGNORECASE)
 _ERROR_TITLE = re.compile(
     rf"""(?:error\W{{0,3}})?(?:[45]\d\d)?\W{{0,3}}(?:{_REASON})?(?:\ error)?(?:\W{{1,3}}[45]\d\d)?
-      | (?:oops\W{{1,3}})?something\ went\ wrong.*
+      | error\s*[|–—-]\ .* | (?:oops\W{{1,3}})?something\ went\ wrong.*
       | (?:access|permission)\ (?:to\ .*\ )?(?:(?:has\ been|is)\ )?denied\b.*
       | (?:page|site|server)\ (?:not\ found|(?:is\ )?unavailable|error)\b.*
       # Walls against robots.
@@ -36,7 +36,7 @@ _ERROR_TITLE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ERROR_DOCUMENT = re.compile(
-    r"""\s*(?:<\?xml[^>\n]*>\s*)? (?: <(?:\w+:)?\w*(?:error|exception|fault)s?\b(?!/)
+    r"""\s*(?:<\?xml[^>\n]*>\s*)? (?: <(?:\w+:)?\w*(?:error|exception|fault)(?:s|response)?\b(?!/)
       | <\w+\b[^>\n]{0,120}\b(?:status|stat|result|success)=["'](?:error|fail(?:ed|ure)?|false)["']
       | (?:<[^<>\n]{1,120}>\s*){1,6}<(?:\w+:)?fault(?:string|code)?\b )""",
     re.VERBOSE | re.IGNORECASE,
