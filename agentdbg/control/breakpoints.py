@@ -13,9 +13,9 @@ import functools
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentdbg.control.pauses import Answered, Pause, Waiting, is_terminal
+from agentdbg.control.pauses import CALLED_OFF, Answered, Pause, Waiting, is_terminal
 from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import contain, pass_on, tell_once
@@ -77,6 +77,8 @@ class Breakpoints(Decider):
         self._reasons: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._paused = 0
+        self._is_ending = False
+        """Whether the program was ended at a pause: its other threads are asked nothing, until it goes on after all."""
         self._places_before: list[str] = []
         self._breaks_known: dict[str, tuple[int, float]] = {}
         """The file of breakpoints of each run, as it was last read or written."""
@@ -89,6 +91,8 @@ class Breakpoints(Decider):
         scope, kind, name = call.outer, call.kind, call.name
         if scope is None:
             return True
+        if self._is_ending and threading.current_thread() is threading.main_thread():
+            self._is_ending = False
         if kind == "llm" and not call.is_silent:
             given = call.input
             # The list is the program's memory, to which it adds what comes next.
@@ -194,7 +198,7 @@ class Breakpoints(Decider):
         answered = self._hold_in(run, pause, scope.parent_id, lambda waiting: waiting.here())
         self._note_answer(answered, "", scope.parent_id)
         if answered.do == "abort":
-            _abort()
+            self._abort(answered)
 
     # Whether to pause.
 
@@ -235,15 +239,16 @@ class Breakpoints(Decider):
             return None
         if not call.can_replace:  # a framework's report, which comes when it likes; nothing can be held there
             return None
-        facts = {**_facts(call.kind, call.plain_name, call), "result": outcome.value, "response": outcome.value}
+        value = outcome.value if call.gave is None else call.gave()
+        facts = {**_facts(call.kind, call.plain_name, call), "result": value, "response": value}
         if outcome.error is not None:
             facts["error"] = f"{type(outcome.error).__name__}: {outcome.error}"
         hits = [place for place in self.places if place.is_after(facts)]
         if not hits:
             return None
-        pause = self._new_pause("after", call, run, run.shown(outcome.value), outcome.value, hits[0].text)
+        pause = self._new_pause("after", call, run, run.shown(value), value, hits[0].text)
         pause.error = None if outcome.error is None else str(run.shown(facts["error"]))
-        pause.can_edit = pause.can_skip = call.can_replace
+        pause.can_edit = pause.can_skip = call.gave is None  # else the program has it already
         return pause
 
     def _new_pause(
@@ -325,7 +330,7 @@ class Breakpoints(Decider):
                 f"paused {pause.when} {pause.kind} {pause.name}; waiting {self._wait_seconds:g} s for an answer from "
                 f"`agentdbg view` or `agentdbg attach {run.run_id[:8]}`",
             )
-        return Waiting(pause, run.path, ask=ask, seconds=self._wait_seconds, then=self._then)
+        return Waiting(pause, run.path, ask, lambda: self._is_ending, seconds=self._wait_seconds, then=self._then)
 
     def _at_terminal(self, pause: Pause, elsewhere: Callable[[], Answered | None]) -> Answered | None:
         assert self._ask is not None
@@ -337,7 +342,11 @@ class Breakpoints(Decider):
             self._arriving = ""
             # Another question came first, and its answer may have been that nobody is to be asked this one.
             is_deleted = pause.reason in pause.breaks and pause.reason not in [place.text for place in self.places]
-            return None if is_deleted else self._ask(pause, elsewhere, self)
+            if is_deleted:
+                return None
+            answer = elsewhere() or self._ask(pause, elsewhere, self)
+            self._is_ending |= answer is not None and answer.do == "abort"  # now: the next is about to ask
+            return answer
         finally:
             self._terminal.release()
 
@@ -383,7 +392,7 @@ class Breakpoints(Decider):
         self._note_answer(answered, call.call_id, call.outer_id)
         match answered.do:
             case "abort":
-                _abort()
+                self._abort(answered)
             case "skip":
                 return Answer(answered.value, served="edited")
             case "mock":
@@ -396,10 +405,19 @@ class Breakpoints(Decider):
     def _replaced(self, call: AnnouncedCall, answered: Answered) -> Outcome | None:
         self._note_answer(answered, call.call_id, call.outer_id)
         if answered.do == "abort":
-            _abort()
+            self._abort(answered)
         if answered.do == "raise":
             return Outcome(error=answered.error)
         return Outcome(answered.value) if answered.is_edited else None
+
+    def _abort(self, answered: Answered) -> NoReturn:
+        """End the program as Ctrl-C does, also where another thread than the main one was paused; all that wait go."""
+        if answered.by == CALLED_OFF and _is_asyncio():  # its loop is ending, and cancels all that is left
+            raise asyncio.CancelledError
+        self._is_ending = True
+        if answered.by != CALLED_OFF and threading.current_thread() is not threading.main_thread():
+            _thread.interrupt_main()
+        raise KeyboardInterrupt
 
     def _look_for_breaks(self, run: ActiveRun | None) -> None:
         """Take over what the page or another terminal has set; seldom more than a look at the clock."""
@@ -543,10 +561,3 @@ def _is_asyncio() -> bool:
         pass_on(error)
         return False
     return True
-
-
-def _abort() -> None:
-    """End the program as Ctrl-C does, also where another thread than the main one was paused."""
-    if threading.current_thread() is not threading.main_thread():
-        _thread.interrupt_main()
-    raise KeyboardInterrupt

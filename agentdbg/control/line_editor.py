@@ -51,6 +51,7 @@ _KEYS = {
     b"\x01": "home",
     b"\x05": "end",
     b"\x02": "left",
+    b"\x03": "interrupt",
     b"\x06": "right",
     b"\x10": "up",
     b"\x0e": "down",
@@ -81,7 +82,7 @@ class LineEditor:
         """What has come and was not looked at yet: the lines behind the first one of a pasted text."""
 
     def read(self, prompt: str, is_called_off: Callable[[], bool]) -> str:
-        """One line; Ctrl-D on an empty one gives an empty one. Raises CalledOff or KeyboardInterrupt."""
+        """One line; Ctrl-D on an empty one gives an empty one, Ctrl-C `abort`. Raises CalledOff."""
         if not HAS_KEYS:
             sys.stderr.write(prompt)
             sys.stderr.flush()
@@ -91,7 +92,7 @@ class LineEditor:
         give_back = functools.partial(termios.tcsetattr, descriptor, termios.TCSADRAIN, termios.tcgetattr(descriptor))
         atexit.register(give_back)  # where another thread ends the process
         try:
-            tty.setcbreak(descriptor, termios.TCSADRAIN)
+            _take_keys(descriptor)
             line = self._edited(descriptor, prompt, is_called_off)
         except BaseException:
             self._typed = b""
@@ -120,6 +121,9 @@ class LineEditor:
                 self._typed += came
                 continue
             name = _KEYS.get(key, "")
+            if name == "interrupt":
+                sys.stderr.write("^C\n")
+                return "abort"
             if name == "enter":
                 self._draw(prompt)
                 sys.stderr.write("\n")
@@ -184,6 +188,14 @@ class LineEditor:
         back = len(shown) - (self._at - start)
         sys.stderr.write(f"\r\x1b[K{prompt}{shown}" + (f"\x1b[{back}D" if back else ""))
         sys.stderr.flush()
+
+
+def _take_keys(descriptor: int) -> None:
+    """Get each key as it is typed; Ctrl-C too, whose signal would reach the main thread, whoever asks."""
+    tty.setcbreak(descriptor, termios.TCSADRAIN)
+    settings = termios.tcgetattr(descriptor)
+    settings[6][termios.VINTR] = bytes([os.fpathconf(descriptor, "PC_VDISABLE") & 0xFF])
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, settings)
 
 
 def _common_beginning(texts: Sequence[str]) -> str:

@@ -30,11 +30,23 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-__all__ = ["ACTIONS", "Answered", "Pause", "Waiting", "error_named", "is_terminal", "mistake_in", "root_of"]
+__all__ = [
+    "ACTIONS",
+    "CALLED_OFF",
+    "Answered",
+    "Pause",
+    "Waiting",
+    "error_named",
+    "is_terminal",
+    "mistake_in",
+    "root_of",
+]
 
 ACTIONS = ("continue", "step", "into", "out", "skip", "raise", "mock", "abort")
 _LOOK_SECONDS = 0.02
 _GIVES_UP_SECONDS = 0.2
+CALLED_OFF = "another pause"
+"""Who answers what still waits when the program is ended at one of several pauses."""
 _UNCHANGED: Any = object()
 
 
@@ -177,7 +189,7 @@ def mistake_in(command: dict[str, Any], can: Sequence[str]) -> str:
 
 def root_of(when: str, kind: str) -> str:
     """The name under which paths lead into what a pause shows."""
-    return "result" if when == "after" else "args" if kind == "tool" else "prompt"
+    return {"after": "result", "here": "shown"}.get(when) or ("args" if kind == "tool" else "prompt")
 
 
 def error_named(name: str, message: str) -> Exception:
@@ -198,14 +210,16 @@ class Waiting:
         self,
         pause: Pause,
         run_folder: Path,
-        *,
         ask: Callable[[Pause, Callable[[], Answered | None]], Answered | None] | None,
+        is_called_off: Callable[[], bool],
+        *,
         seconds: float,
         then: str,
     ) -> None:
         self._pause = pause
         self._folder = run_folder
         self._ask = ask
+        self._is_called_off = is_called_off
         self._seconds = seconds
         self._then = then
         self._answer: Answered | None = None
@@ -237,9 +251,8 @@ class Waiting:
         assert self._ask is not None
         try:
             self._answer = self._ask(self._pause, self._elsewhere) or Answered(by="terminal")
-        except BaseException as error:
-            # Ctrl-C at the prompt; this thread has nobody to raise it to, so the paused task does.
-            self._answer = Answered("abort" if isinstance(error, KeyboardInterrupt) else "continue", by="terminal")
+        except BaseException:
+            self._answer = Answered(by="terminal")
             raise
 
     @contextlib.contextmanager
@@ -267,6 +280,8 @@ class Waiting:
             return self._answer
         if self._is_over:
             return Answered()  # a task that waited was cancelled: its call is not made, whatever is said
+        if self._is_called_off():
+            return Answered("abort", by=CALLED_OFF)
         command = take_command(self._folder, self._pause.pause_id)
         answered = None if command is None else self._pause.understood(command)
         if command is not None and answered is None:

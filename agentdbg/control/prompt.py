@@ -169,19 +169,18 @@ class _Asked:
             _say(f"  {line}")
 
     def _do_print(self, path: str) -> None:
-        value = self._everything() if not path else value_at(self._everything(), parse_path(path))
+        value = self._everything() if not path else value_at(self._everything(), self._steps(path))
         if value is MISSING:
             raise UsageError(f"there is nothing at {path}; p alone prints all of it")
         _say(json.dumps(value, indent=2, ensure_ascii=False, default=str), keep_lines=True)
 
     def _do_edit(self, what: str) -> None:
-        if not self._pause.can_edit:
-            raise UsageError("this call can only be looked at here: the framework reports it and lets nobody change it")
+        self._need(can=self._pause.can_edit)
         path, equals, value = what.partition("=")
         if equals:
-            changed = with_value(self._everything(), parse_path(path.strip()), _typed_value(value.strip()))
+            changed = with_value(self._everything(), self._steps(path.strip()), _typed_value(value.strip()))
         elif what:
-            steps = parse_path(what)
+            steps = self._steps(what)
             found = value_at(self._everything(), steps)
             if found is MISSING:
                 raise UsageError(f"there is nothing at {what}")
@@ -192,7 +191,7 @@ class _Asked:
         _say_value(self._value)
 
     def _do_skip(self, value: str) -> None:
-        self._need_skipping()
+        self._need(can=self._pause.can_skip)
         if self._pause.when == "after":
             self._value = _json(value)
             self._end("continue")
@@ -200,11 +199,11 @@ class _Asked:
             self.answer = Answered("skip", _json(value))
 
     def _do_mock(self, value: str) -> None:
-        self._need_skipping()
+        self._need(can=self._pause.can_skip)
         self.answer = Answered("mock", _json(value))
 
     def _do_raise(self, what: str) -> None:
-        self._need_skipping()
+        self._need(can=self._pause.can_skip)
         name, _, text = what.partition(" ")
         if not name:
             raise UsageError('raise needs a type: raise TimeoutError "the service is down"')
@@ -263,9 +262,17 @@ class _Asked:
             raise UsageError("the program's own code cannot be seen from here; at its own terminal it can")
         return self._pause.frames[:_MOST_FRAMES]
 
-    def _need_skipping(self) -> None:
-        if not self._pause.can_skip:
-            raise UsageError("this call can only be looked at here: the framework makes it and lets nobody answer")
+    def _need(self, *, can: bool) -> None:
+        if not can:
+            whys = {"here": "no call waits", "after": "the program has it already"}
+            why = whys.get(self._pause.when, "whoever makes the call lets nobody change it")
+            raise UsageError(f"this can only be looked at here: {why}")
+
+    def _steps(self, path: str) -> tuple[str | int, ...]:
+        """Where a path leads; what is shown is meant where it begins with a name in it."""
+        steps, value = parse_path(path), self._value
+        is_inside = isinstance(value, dict) and steps[0] in value and steps[0] not in self._everything()
+        return (self._root, *steps) if is_inside else steps
 
     def _everything(self) -> dict[str, Any]:
         return {self._root: self._value, **({"shows": self._pause.shows} if self._pause.shows else {})}

@@ -11,6 +11,7 @@ An HTTP exchange ("http") or a request to an MCP server ("mcp") goes through the
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -373,6 +374,8 @@ class Call:
         """A generator yielded one more piece of its answer."""
         if self._items is None:
             self._items = []
+            if self.decided is not None:
+                self.decided.call.gave = functools.partial(self._whole, None)
         if len(self._items) < _MOST_ITEMS:
             self._items.append(item)
         elif self._taped is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
     from agentdbg.recorder.calls import Call
@@ -133,6 +133,7 @@ class AnnouncedCall:
         "can_answer",
         "can_edit",
         "can_replace",
+        "gave",
         "input",
         "is_silent",
         "kind",
@@ -169,6 +170,8 @@ class AnnouncedCall:
         """The thread of control that makes it, and its `place` there; None when the run has no tape."""
         self.place = 0
         self.budgets: tuple[Budget, ...] = ()
+        self.gave: Callable[[], Any] | None = None
+        """What a generator has given so far; None of a call that gives its result at its end."""
 
     @property
     def is_over_limits(self) -> bool:

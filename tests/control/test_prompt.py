@@ -281,6 +281,58 @@ def test_a_job_in_the_background_asks_nothing(tmp_path: Path, data_dir: Path) ->
     assert "refunding A-17 4000" in printed
 
 
+POOL = """
+import agentdbg
+from concurrent.futures import ThreadPoolExecutor
+
+@agentdbg.tool
+def ring(n):
+    print("bong", flush=True)
+    return n
+
+@agentdbg.tool
+def pieces(n):
+    yield from range(n)
+
+@agentdbg.trace(name="pool")
+def work():
+    agentdbg.breakpoint("look", order="A-17")
+    list(pieces(2))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ring, range(8)))
+
+work()
+"""
+
+
+@pytest.mark.parametrize("end", ["q\r", "\x03"])
+def test_the_end_at_one_thread_is_the_end_of_all(tmp_path: Path, data_dir: Path, end: str) -> None:
+    """The pool waits for its other threads, and each of them would ask once more."""
+    session = Session(tmp_path, data_dir, "--break", "tool:ring")
+    (tmp_path / "agent.py").write_text(POOL)
+
+    printed, code = session.type("c\r", end)
+
+    assert printed.count("⏸ before tool ring") in (1, 2)  # a second may have begun to ask at that very moment
+    assert "bong\n" not in printed
+    assert code in {1, 130, -2}
+    assert session.echoes
+
+
+def test_what_nobody_can_change_says_why(tmp_path: Path, data_dir: Path) -> None:
+    """A change that is taken and does nothing would be worse than none; a path may begin at what is shown."""
+    session = Session(tmp_path, data_dir, "--break", "tool:pieces", "--break", "tool:pieces:after")
+    (tmp_path / "agent.py").write_text(POOL)
+
+    printed, code = session.type("p order\r", "e order=1\r", "c\r", "e n=3\r", "c\r", "p\r", "skip []\r", "c\r")
+
+    assert '"A-17"\n' in printed
+    assert "only be looked at here: no call waits" in printed
+    assert '"result": [\n    0,\n    1,\n    2\n  ]' in printed
+    assert "only be looked at here: the program has it already" in printed
+    assert code == 0
+
+
 def test_the_programs_stdout_is_its_own(tmp_path: Path, data_dir: Path) -> None:
     """A program whose output is piped elsewhere gets nothing of ours into it."""
     Session(tmp_path, data_dir)
