@@ -81,6 +81,12 @@ COUNTED = [
     Counted("mini_swe_agent/first.traj.json", "first", 2, 1, 2, 325, 2),
     Counted("mini_swe_agent/crashed.traj.json", "crashed", 1, 1, 2, 12, 1),
     Counted("mini_swe_agent/limited.traj.json", "x__y-1", 1, 2, 2, 110, 2),
+    Counted("swe_agent/harbour__lamp-1.traj", "harbour__lamp-1", 4, 3, 1, None, 0),
+    Counted("swe_agent/quay__rope-3.traj", "quay__rope-3", 3, 3, 1, None, 0),
+    Counted("swe_agent/anchor.traj", "anchor", 2, 0, 0, None, 0),
+    Counted("inspect/watch.json", "harbour_watch watch-1", 2, 2, 1, 330, 0, spans=1),
+    Counted("inspect/sunk.json", "harbour_watch 7", 3, 1, 3, 94, 0, problems=1),
+    Counted("inspect/tide.json", "tide tide", 4, 2, 0, None, 0, runs=2),
     Counted("aider/.aider.chat.history.md", "make the buoy", 2, 2, 1, 3_663, 4, runs=2),
     Counted("aider/one.aider.chat.history.md", "rename the jetty", 2, 0, 0, 1_910, 1),
     Counted("aider/empty.aider.chat.history.md", "aider", 0, 0, 1, None, 0),
@@ -134,7 +140,6 @@ def _text(path: Path) -> str:
 
 
 MARKED = [path for path in (FIXTURES / counted.path for counted in COUNTED) if _MARK.search(_text(path))]
-MARKED.append(FIXTURES / "swe_agent/harbour__lamp-1.traj")
 
 
 @pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.path)
