@@ -16,7 +16,7 @@ from agentdbg.bounded.files import read_start
 from agentdbg.encoding import decode_json
 from agentdbg.interop.importers.message_forms import request_in
 from agentdbg.interop.sessions import short_name
-from agentdbg.interop.shapes import as_dict, as_list
+from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import event_files
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _AGENTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "codex": (("CODEX_HOME",), ("~/.codex",), ("sessions/**/rollout-*.json*", "archived_sessions/**/rollout-*.json*")),
     "gemini": (("GEMINI_CLI_HOME",), ("~/.gemini",), ("tmp/*/chats/session-*.json*", "tmp/*/checkpoint-*.json")),
     "qwen": (("QWEN_HOME",), ("~/.qwen",), ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json*")),
+    "copilot": (("COPILOT_CONFIG_DIR",), ("~/.copilot",), ("session-state/*/events.jsonl", "session-state/*.jsonl")),
     "openhands": ((), ("~/.openhands",), ("conversations/*", "sessions/*")),
     "mini": (
         ("MSWEA_GLOBAL_CONFIG_DIR",),
@@ -120,6 +121,8 @@ def _requests(content: bytes) -> Iterator[str]:
 
 
 def _said_in(entry: dict[str, Any]) -> str:
+    if entry.get("type") == "user.message":
+        return as_word(as_dict(entry.get("data")).get("content"))
     told = as_dict(entry.get("payload")) or entry
     message = as_dict(told.get("message")) or as_dict(told.get("llm_message")) or told
     is_users = "user" in (message.get("role"), entry.get("type"), told.get("source")) and not entry.get("isMeta")

@@ -14,7 +14,7 @@ from agentdbg.interop.shapes import as_dict, as_list
 if TYPE_CHECKING:
     from agentdbg.interop.sources import Source
 
-__all__ = ["seems_in_documents", "seems_to_be"]
+__all__ = ["looks_like", "seems_in_documents", "seems_to_be"]
 
 _MAGIC = (
     (b"SQLite format 3\x00", "is a SQLite database; export what is in it as JSON and import that"),
@@ -66,6 +66,26 @@ _LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
         frozenset({"messageId", "snapshot"}),
         "has only file versions that Claude Code kept; what was said is in the other files of its folder",
     ),
+    (
+        frozenset({"working_dir", "message_count"}),
+        "is a session of goose, whose form is not read; save its messages as a list",
+    ),
+    (
+        frozenset({"role", "sessionID", "modelID"}),
+        "is one message of an opencode session; `opencode export` writes the whole session",
+    ),
+    (
+        frozenset({"ts", "say", "text"}),
+        "is what Cline or Roo Code showed in its window; import api_conversation_history.json beside it",
+    ),
+    (
+        frozenset({"type", "version", "id", "cwd"}),
+        "is a session of pi, whose form is not read; save its messages as a list",
+    ),
+    (
+        frozenset({"requests", "requesterUsername"}),
+        "is a chat of VS Code, whose form is not read; save its messages as a list",
+    ),
     (frozenset({"mcpServers"}), "is a list of MCP servers; there is no trace in it"),
 )
 
@@ -90,12 +110,23 @@ def seems_in_documents(source: Source) -> str:
     if source.is_folder or source.is_zip:
         return f"is in no format that is known here; {known}"
     first = source.documents[0][1]
-    entry = first if isinstance(first, dict) else next(iter(as_list(first)), None)
-    names = set(as_dict(entry)) | set(as_dict(as_dict(entry).get("log")))
-    found = next((said for marks, said in _LOOKALIKES if marks <= names), "")
-    if found:
-        return found
-    return f"is in no format that is known here; it holds {_described(first, entry)}. {known}"
+    return (
+        looks_like(source)
+        or f"is in no format that is known here; it holds {_described(first, _entry(first))}. {known}"
+    )
+
+
+def looks_like(source: Source) -> str:
+    """The kind of JSON that a file holds, with what to do, where its names tell; else nothing."""
+    if source.is_folder or source.is_zip:
+        return ""
+    entry = as_dict(_entry(source.documents[0][1]))
+    names = set(entry) | set(as_dict(entry.get("log")))
+    return next((said for marks, said in _LOOKALIKES if marks <= names), "")
+
+
+def _entry(first: Any) -> Any:
+    return first if isinstance(first, dict) else next(iter(as_list(first)), None)
 
 
 def _described(first: Any, entry: Any) -> str:

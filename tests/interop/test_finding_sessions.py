@@ -44,13 +44,25 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(FIXTURES / "qwen", tmp_path / ".qwen/projects/-home-dev-orchard/chats")
     shutil.copytree(FIXTURES / "openhands/sessions", tmp_path / ".openhands/sessions")
     shutil.copytree(FIXTURES / "mini_swe_agent", tmp_path / ".config/mini-swe-agent")
+    shutil.copytree(FIXTURES / "copilot", tmp_path / ".copilot/session-state")
+    (tmp_path / ".copilot/session-state/1f0c").mkdir()
+    shutil.copy(FIXTURES / "copilot/pier.jsonl", tmp_path / ".copilot/session-state/1f0c/events.jsonl")
     shutil.copy(FIXTURES / "aider/.aider.chat.history.md", tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("agent", "count"),
-    [("claude", 5), ("codex", 5), ("gemini", 3), ("qwen", 4), ("openhands", 1), ("mini", 4), ("aider", 1)],
+    [
+        ("claude", 5),
+        ("codex", 5),
+        ("gemini", 3),
+        ("qwen", 4),
+        ("openhands", 1),
+        ("mini", 4),
+        ("aider", 1),
+        ("copilot", 4),
+    ],
 )
 def test_the_sessions_of_an_agent_are_found_where_it_keeps_them(home: Path, agent: str, count: int) -> None:
     """Nobody knows by heart where these files lie."""
@@ -59,7 +71,7 @@ def test_the_sessions_of_an_agent_are_found_where_it_keeps_them(home: Path, agen
 
 def test_every_agent_is_tried_here(home: Path) -> None:
     """A name that `--from` takes has a test."""
-    assert set(AGENTS) == {"claude", "codex", "gemini", "qwen", "openhands", "mini", "aider"}
+    assert set(AGENTS) == {"claude", "codex", "gemini", "qwen", "openhands", "mini", "aider", "copilot"}
 
 
 def test_the_newest_session_comes_first(home: Path) -> None:
@@ -82,6 +94,7 @@ def test_the_newest_session_comes_first(home: Path) -> None:
         ("gemini", "Why is the lamp"),
         ("openhands", "Paint the hull."),
         ("aider", "make the buoy"),
+        ("copilot", "#861 mend the pier"),
     ],
 )
 def test_an_offered_session_says_what_it_is_about(home: Path, agent: str, said: str) -> None:

@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, cast
 
 from agentdbg.exceptions import AgentDbgError, UsageError
-from agentdbg.interop.seeming import seems_in_documents, seems_to_be
+from agentdbg.interop.seeming import looks_like, seems_in_documents, seems_to_be
 from agentdbg.interop.sources import NotReadable
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ IMPORTERS = (
     "codex",
     "gemini",
     "qwen",
+    "copilot",
+    "opencode",
     "inspect",
     "mini_swe_agent",
     "swe_agent",
@@ -79,7 +81,8 @@ def find_importer(source: Source, wanted: str = "auto") -> tuple[str, Importer]:
     if not seeming:
         for name in IMPORTERS:
             importer = _load(name)
-            if _knows(importer, source):
+            # Nearly any list of messages is a chat, so what is known to be something else is asked for first.
+            if _knows(importer, source) and not (name == IMPORTERS[-1] and looks_like(source)):
                 return name, importer
         seeming = seems_in_documents(source)
     raise NotReadable(f"{source.shown} {seeming}")
