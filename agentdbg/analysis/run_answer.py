@@ -31,6 +31,7 @@ __all__ = [
     "ANSWER_TOOLS",
     "LastWord",
     "Numbered",
+    "asks_in_words",
     "ends_a_run",
     "final_answer",
     "first_request",
@@ -42,6 +43,7 @@ __all__ = [
 _ANSWER_KEYS = ("answer", "final_answer", "output", "result", "response", "content", "text", "message", "summary")
 # How far before a closing word the answer may stand.
 _LOOK_BACK, _ANSWERS_OPENED = 200, 12
+_SHORTEST_NAME = 2
 ANSWER_TOOLS = frozenset({"final_answer", "finish", "submit", "answer", "respond", "done", "complete"})
 
 
@@ -184,13 +186,25 @@ def last_word(
     if model is None or last is None:
         return None
     said = conversation.answer(payload_of(model[1]).get("response"))
-    if said.text.strip() and not said.calls and not call_failed(payload_of(model[1])):
+    is_action = last[0] > model[0] and last[1]["event_type"] == "TOOL_CALL" and asks_in_words(said.text, last[1])
+    if said.text.strip() and not said.calls and not is_action and not call_failed(payload_of(model[1])):
         return _bad_answer(model, said.text)
     if call_failed(payload_of(last[1])):
         return _after_failure(last, "failed", failure_of(payload_of(last[1])).text)
     if last[1]["event_type"] == "TOOL_CALL":
         return _after_tool(last)
     return _after_model(last, said, uses_tools=uses_tools)
+
+
+def asks_in_words(text: str, call: Event) -> bool:
+    """Whether a text asks for a call: agents that act in text name the tool, or what it is to be given."""
+    args = payload_of(call).get("args")
+    given = list(args.values()) if isinstance(args, dict) else [args]
+    told = [call["name"], *(item for item in given if isinstance(item, str) and len(item) <= len(text) / 2)]
+    return any(
+        len(one.strip()) >= _SHORTEST_NAME and re.search(rf"(?<!\w){re.escape(one.strip())}(?!\w)", text)
+        for one in told
+    )
 
 
 def _bad_answer(place: Numbered | None, answer: Any) -> LastWord | None:

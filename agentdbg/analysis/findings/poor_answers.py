@@ -16,7 +16,7 @@ from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.empty_results import is_empty
 from agentdbg.analysis.findings.evidence import Evidence, Finding
 from agentdbg.analysis.result_signs import error_in_result
-from agentdbg.analysis.run_answer import last_word, reads_something
+from agentdbg.analysis.run_answer import asks_in_words, last_word, reads_something
 from agentdbg.analysis.wording import code, cut, line, one_line, quote
 from agentdbg.events.facts import call_failed, is_span
 
@@ -106,7 +106,6 @@ _ENGLISH = re.compile(
 )
 _NOTHING = "gave nothing"
 _SHORTEST_ANSWER = 20
-_SHORTEST_NAME = 2
 _MOST_TOOLS = 1_000
 _MOST_HOMES = 1_000
 _MOST_WAITING = 100
@@ -127,7 +126,7 @@ class UnusableResults:
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         if event["event_type"] == "TOOL_CALL":
-            if self._words[0] and _is_asked_in(self._words[0], event["name"], payload.get("args")):
+            if self._words[0] and asks_in_words(self._words[0], event):
                 self._found.pop()
                 self._waiting = self._words[1]
                 self._words = ("", [])
@@ -207,10 +206,3 @@ class UnusableResults:
             quote(one_line(text, 160)),
         )
         self._found.append(Finding("unusable_result", "warning", sentence, evidence, {"answer": number}))
-
-
-def _is_asked_in(text: str, name: str, args: Any) -> bool:
-    """Whether a text asks for a call in words: agents that act in text name the tool, or what it is to be given."""
-    given = [item for item in args.values() if isinstance(item, str)] if isinstance(args, dict) else [args]
-    told = [name, *(item for item in given if isinstance(item, str) and len(item) <= len(text) / 2)]
-    return any(len(one.strip()) >= _SHORTEST_NAME and one.strip() in text for one in told)

@@ -76,6 +76,11 @@ def model_says_traceback() -> None:
     record_llm_call("m", response=TRACEBACK)
 
 
+def acted_in_text() -> None:
+    record_llm_call("m", response="Let me look.\n```bash\ncat /x\n```")
+    record_tool_call("bash", {"command": "cat /x"}, result="cat: /x: No such file or directory")
+
+
 def ran_out_of_steps() -> None:
     record_llm_call("m", response="Agent stopped due to iteration limit or time limit.")
 
@@ -87,6 +92,10 @@ def ran_out_of_steps() -> None:
         (failed_tool, "The run ended without an answer: its last call, book #3, failed: ValueError: no seat"),
         (failed_model, "The run ended without an answer: its last call, m #4, failed: TimeoutError: no answer in 60 s"),
         (tool_with_traceback, "The run ended without an answer: its last call, python #3, gave an error: Traceback"),
+        (
+            acted_in_text,
+            "The run ended without an answer: its last call, bash #3, gave an error: cat: /x: No such file",
+        ),
         (never_called, "The last answer, #4, asks for search, which was not called."),
         (empty, "The last answer of m, #2, is empty."),
         (model_says_traceback, "The answer is an error message: Traceback (most recent call last):"),
