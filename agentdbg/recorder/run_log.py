@@ -8,7 +8,6 @@ run to say, which holds its lock then.
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
 from agentdbg.faults import pass_on
+from agentdbg.own_os import os
 from agentdbg.owner import describe_owner
 from agentdbg.recorder.given_values import as_mapping
 from agentdbg.redaction import RedactionRules, Redactor

@@ -7,11 +7,11 @@ the nearest that is not ours.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.faults import pass_on
+from agentdbg.own_os import os
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import functools
 import io
-import os
 import re
 import stat
 from typing import TYPE_CHECKING
 
 from agentdbg.exceptions import DataFolderUnusable
 from agentdbg.faults import pass_on
+from agentdbg.own_os import os
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.faults import pass_on, tell_once
+from agentdbg.own_os import os
 from agentdbg.storage.layout import EVENTS_FILE, RUN_FILE, make_run_folder, open_private, replace_file
 
 if TYPE_CHECKING:

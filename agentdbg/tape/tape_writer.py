@@ -16,7 +16,6 @@ A tape that cannot be written costs nothing but itself: `state` and `why` say so
 from __future__ import annotations
 
 import functools
-import os
 import re
 import sys
 import threading
@@ -27,6 +26,7 @@ from agentdbg import encoding
 from agentdbg.events import new_id
 from agentdbg.faults import Shield, pass_on
 from agentdbg.interruptions import is_interruption
+from agentdbg.own_os import os
 from agentdbg.storage.layout import TAPE_FILE
 from agentdbg.storage.writer import RunWriter
 from agentdbg.tape import program

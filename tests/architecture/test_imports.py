@@ -29,6 +29,7 @@ LAYERS: list[set[str]] = [
         "interruptions",
         "loading",
         "owner",
+        "own_os",
         "safe_text",
         "user_code",
         "events",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags, set_span_in_context
 
-from agentdbg import record_tool_call, traced_run
+from agentdbg import own_os, record_tool_call, traced_run
 from agentdbg.interop.otel_spans import Overlaps
 from agentdbg.interop.span_steps import step_of
 from agentdbg.receiver import traces as traces_module
@@ -295,7 +295,7 @@ def test_what_the_disk_did_not_take_is_written_when_it_is_sent_again(
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(descriptor, data)
 
-    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(own_os.os, "write", write)
     with pytest.raises(NotStored):
         receiving.take(exporter.encoded())
     broken.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -452,3 +453,21 @@ def test_states_that_fit_alone_fit_a_line_together_with_their_difference(
     assert run.of_type("STATE_UPDATE")[1]["payload"]["diff"]["text"].startswith("bbb")
     assert run.one("RUN_END")["payload"]["final_state"]["text"].startswith("bbb")
     assert run.one("RUN_END")["payload"]["result"].startswith("rrr")
+
+
+def test_what_a_program_does_to_os_leaves_the_recorder_alone(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`langgraph dev` refuses whatever may block an event loop; others put a file system in memory there."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise BlockingIOError("Blocking call")
+
+    for name in ("write", "getcwd", "replace", "rename", "mkdir", "unlink", "listdir"):
+        monkeypatch.setattr(os, name, refused)
+    with traced_run("guarded"):
+        record_tool_call("search", {"q": "x"}, "found")
+    monkeypatch.undo()
+
+    assert recorded.only().one("TOOL_CALL")["payload"]["result"] == "found"
+    assert recorded.only().meta["status"] == "ok"

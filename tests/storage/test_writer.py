@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg import record_llm_call, record_state, record_tool_call, traced_run
+from agentdbg import own_os, record_llm_call, record_state, record_tool_call, traced_run
 from agentdbg.recorder.context import current_scope
 from agentdbg.storage.layout import make_private_folder, replace_file
 from agentdbg.storage.writer import RunWriter
@@ -57,7 +57,7 @@ def test_programs_that_begin_at_once_share_a_new_folder(data_dir: Path, monkeypa
                     make(folder, 0o700)
             raise
 
-    monkeypatch.setattr(os, "mkdir", make_late)
+    monkeypatch.setattr(own_os.os, "mkdir", make_late)
     make_private_folder(data_dir / "traces" / "of agents")
 
     assert made == [data_dir, data_dir / "traces", data_dir / "traces" / "of agents"]
@@ -131,7 +131,7 @@ def test_after_a_full_disk_the_next_event_starts_on_its_own_line(
     writer = RunWriter(tmp_path / "run")
     writer.append(b'{"n":0}\n')
     disk = _Disk(free)
-    monkeypatch.setattr(os, "write", disk.write)
+    monkeypatch.setattr(own_os.os, "write", disk.write)
     assert writer.append(b'{"n":1}\n{"n":2}\n') is False
     monkeypatch.undo()
     assert writer.append(b'{"n":3}\n') is True
@@ -156,7 +156,7 @@ def test_a_run_that_began_on_a_full_disk_gets_its_start_as_soon_as_there_is_room
     """The file can be made on a full disk; a run without its RUN_START would have no name and no limits."""
     writer = RunWriter(tmp_path / "run")
     disk = _Disk(free)
-    monkeypatch.setattr(os, "write", disk.write)
+    monkeypatch.setattr(own_os.os, "write", disk.write)
     writer.prepare(b'{"n":0}\n')
     assert writer.begin() is False
     assert writer.append(b'{"n":1}\n') is False
@@ -355,7 +355,7 @@ def test_replacing_a_file_leaves_the_old_one_when_it_fails(tmp_path: Path, monke
     def fail(*_: Any) -> int:
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(os, "write", fail)
+    monkeypatch.setattr(own_os.os, "write", fail)
     with pytest.raises(OSError, match="full"):
         replace_file(path, b"new")
     monkeypatch.undo()
@@ -477,7 +477,7 @@ def test_an_interruption_around_the_first_line_neither_doubles_nor_loses_it(
     writer = RunWriter(tmp_path / "run")
     writer.prepare(b"start\n")
     with monkeypatch.context() as patched:
-        patched.setattr(os, "write", interrupted)
+        patched.setattr(own_os.os, "write", interrupted)
         with pytest.raises(KeyboardInterrupt):
             writer.begin()
 
