@@ -120,18 +120,25 @@ def command(
     output = chosen_format(output, "text", as_json=as_json)
     if output not in FORMATS:
         raise UsageError(f"--format {output} is not known; it may be {', '.join(FORMATS)}")
+    if not _all_pass(runs or ["latest"], baseline_file, policy_file, output, given):
+        raise SystemExit(1)
+
+
+def _all_pass(
+    runs: list[str], baseline_file: str | None, policy_file: str | None, output: str, given: dict[str, Any]
+) -> bool:
+    """Judge the runs by what was given, and say how each of them did."""
     policy_path = find_policy() if policy_file is None else file_of("--policy", policy_file)
     from_file = {} if policy_path is None else read_policy(policy_path)
     baseline = None if baseline_file is None else read_baseline(file_of("--baseline", baseline_file))
     policy = make_policy(from_file, read_rules(given, "the options"), with_baseline=baseline is not None)
     data_dir = default_data_dir()
-    named = _named_runs(runs or ["latest"])
+    named = _named_runs(runs)
     reports = [judge(facts_of_named(run, data_dir, effect_rules(policy)), policy, baseline) for run in named]
     hints = [_what_to_look_at(run, report, data_dir) for run, report in zip(named, reports, strict=True)]
     with heard_or_not():
         write_reports(Terminal(), reports, output, hints)
-    if not all(report.passed for report in reports):
-        raise SystemExit(1)
+    return all(report.passed for report in reports)
 
 
 def _named_runs(given: list[str]) -> list[str]:

@@ -17,8 +17,9 @@ from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.interruptions import is_not_ours
 from agentdbg.redaction.kept import RememberedTexts
 from agentdbg.redaction.keys import SAFE, KeyJudge
+from agentdbg.redaction.message_items import MessageItems
 from agentdbg.redaction.patterns import compile_patterns
-from agentdbg.redaction.picking import Limits, pick, take_ends, without_gaps
+from agentdbg.redaction.picking import Limits, pick, without_gaps
 from agentdbg.redaction.plain import Walk, readable_text
 from agentdbg.redaction.proof import (
     MOST_NODES,
@@ -35,21 +36,18 @@ from agentdbg.redaction.sealed_items import (
     SealedItem,
     SealedList,
     SealedValue,
-    are_messages,
-    own_copy,
-    raw_items,
-    raw_message,
     texts_in,
     unsealed,
 )
 from agentdbg.redaction.sizes import (
     MAX_ENCODED_BYTES,
+    all_fit,
     cut_string,
     cut_value,
     ends_in,
     fit_fields,
-    least_size,
     limits_of,
+    sealed_fit,
 )
 from agentdbg.redaction.suspicion import IN_ONE_TEXT, Suspicion
 from agentdbg.redaction.text import TextCleaner, clean_arguments, marked, replace_spans, telling_words
@@ -67,7 +65,6 @@ if TYPE_CHECKING:
 __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
-_MOST_MEMORIES = 8
 _HOLDERS = frozenset({dict, list})
 _DONE_WITH = frozenset({SealedList, SealedValue, type(None)})
 _LEAST_SHAPED = 20
@@ -160,12 +157,12 @@ class Redactor:
         return _or_else(lambda: self._seal_output(field, value), _nothing)
 
     def _seal_output(self, field: str, value: Any) -> SealedValue:
-        items = _Items(self, self._items)
+        items = MessageItems(self, self._items)
         known = items.alone(value, limits_of(field, self.max_field_bytes)) if type(value) is dict else None
         return known or self._seal_field(field, value, self)[0]
 
     def _seal_field(self, field: str, value: Any, short: Redactor) -> tuple[SealedValue, bytes]:
-        is_history, items = holds_messages(value), _Items(self, self._items)
+        is_history, items = holds_messages(value), MessageItems(self, self._items)
         if is_history:
             value = items.sealed_in(value, 1, limits_of(field, self.max_field_bytes))
         cleaned: dict[str, Any] = {field: value}
@@ -188,7 +185,7 @@ class Redactor:
 
     def _seal_history(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> tuple[dict[str, Any], bytes]:
         """The same with each message of a conversation sealed by itself, and only once however often it comes."""
-        items = _Items(self, self._items)
+        items = MessageItems(self, self._items)
         sealed = fields.copy()
         given_ids = frozenset(map(id, given or ()))
         for key, value in fields.items():
@@ -223,7 +220,7 @@ class Redactor:
         limit, judge = self.max_field_bytes, self._judge
         if is_spliced and given is not None and _DONE_WITH.issuperset(map(type, given)):  # the rest was made here
             encoded = encoding.encode(fields)
-            fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and _sealed_fit(fields, limit))
+            fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and sealed_fit(fields, limit))
             return fields, encoded if fits else None
         try:
             # Prove that nothing needs redacting, and encode the original.
@@ -235,7 +232,7 @@ class Redactor:
                 prove_values(given, judge, limit, 1, MOST_NODES)
             encoded = encoding.encode_without_spliced(fields) if is_spliced else encoding.encode(fields)
             size = len(encoded)
-            fits = size <= limit or _all_fit(fields, limit)
+            fits = size <= limit or all_fit(fields, limit)
             if size > (MAX_ENCODED_BYTES if fits else 2 * limit):
                 raise TooLong
             self._search(encoded, fields)
@@ -251,7 +248,7 @@ class Redactor:
             return fields, None
         if is_spliced:
             encoded = encoding.encode(fields)
-            fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and _sealed_fit(fields, limit))
+            fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and sealed_fit(fields, limit))
         return fields, encoded if fits else None
 
     def whole(
@@ -453,82 +450,6 @@ class Redactor:
         return {self.clean_text(readable_text(key) if type(key) is str else "?"): UNREADABLE}
 
 
-class _Items:
-    """Seals the messages in one payload. All of them together have the time of one careful walk."""
-
-    __slots__ = ("_memories", "_redactor", "_walk", "raws")
-
-    def __init__(self, redactor: Redactor, memories: dict[Any, ItemMemory]) -> None:
-        self.raws: dict[int, list[bytes]] = {}
-        self._redactor = redactor
-        self._memories = memories
-        self._walk: Walk | None = None
-
-    def sealed_in(self, value: Any, depth: int, limits: Limits) -> Any:
-        """A value with its lists of messages sealed, as far as they could be kept; `depth` is that of the value."""
-        kind = type(value)
-        if kind is dict and holds_messages(value, depth - 1):
-            return {key: self.sealed_in(child, depth + 1, limits) for key, child in value.items()}
-        if kind is not list or not holds_messages(value):
-            return value
-        items = value[:]  # another thread may be changing it
-        if not are_messages(items):
-            return value
-        memory = self._memory((depth, limits))
-        raws = self.raws[id(value)] = raw_items(items)
-        known: list[Any] = list(map(memory.get, raws))
-        if None not in known and sum([len(item.encoded) for item in known]) < limits.max_bytes - len(known):
-            return SealedList(known)
-
-        def take(position: int, room: int) -> tuple[SealedItem, int]:
-            del room
-            sealed = known[position] or self._sealed(raws[position], memory, depth + 1, limits)
-            return sealed, least_size(sealed, limits)
-
-        ends = take_ends(items, limits, limits.max_bytes, take)[0]
-        return SealedList(ends)
-
-    def alone(self, message: dict[str, Any], limits: Limits) -> SealedValue | None:
-        """A message by itself that needs nothing done; None for any other."""
-        raw = raw_message(message)
-        if raw is None:
-            return None
-        everywhere = self._memory(None)
-        found = everywhere.find(raw) or self._redactor.prove_item(own_copy(raw), limits)
-        if found is None or not found.is_harmless or len(found.encoded) > limits.max_bytes:
-            return None
-        everywhere.add(raw, found)
-        return SealedValue(found.value, found.encoded, is_harmless=True)
-
-    def _memory(self, place: Any) -> ItemMemory:
-        memory = self._memories.get(place)
-        if memory is None:
-            if len(self._memories) >= _MOST_MEMORIES:
-                self._memories.clear()
-            memory = self._memories[place] = ItemMemory()
-        return memory
-
-    def _sealed(self, raw: bytes, memory: ItemMemory, depth: int, limits: Limits) -> SealedItem:
-        everywhere = self._memory(None)
-        found = memory.find(raw) or everywhere.find(raw) or self._redactor.prove_item(own_copy(raw), limits)
-        if found is None:
-            found = self._walked(own_copy(raw), depth, limits)
-        if found.is_harmless:
-            everywhere.add(raw, found)
-        if self._walk is None or not self._walk.ran_out:
-            memory.add(raw, found)
-        return found
-
-    def _walked(self, item: Any, depth: int, limits: Limits) -> SealedItem:
-        if self._walk is None:
-            self._walk = self._redactor.walk()
-        plain = self._walk.item(item, depth, limits)
-        if self._walk.ran_out:
-            plain = without_gaps(plain, limits.max_bytes)
-        encoded = encoding.encode(plain)
-        return SealedItem(plain, encoded, is_harmless=self._redactor.is_unchanged(item, encoded, limits.max_bytes))
-
-
 def _or_else(make: Callable[[], _Made], otherwise: Callable[[], _Made]) -> _Made:
     """What `make` makes; what `otherwise` does where that fails, whatever the reason: nothing is stored unread."""
     try:
@@ -549,31 +470,3 @@ def _encoded(value: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
 def _could_be_option(argument: str) -> bool:
     return argument.startswith("-") or "=" in argument or ":" in argument
-
-
-def _all_fit(fields: dict[str, Any], limit: int) -> bool:
-    return all(_fits(value, limit) for value in fields.values())
-
-
-def _sealed_fit(fields: dict[str, Any], limit: int) -> bool:
-    """Whether no field is too long by what was sealed in it before."""
-    return all(
-        value.size <= limit if type(value) is SealedList else len(encoding.encode(value)) <= limit
-        for value in fields.values()
-        if type(value) is SealedList or type(value) is dict
-    )
-
-
-def _fits(value: Any, limit: int) -> bool:
-    if type(value) is str:
-        return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
-    if not isinstance(value, (dict, list)):
-        return True
-    # A pair is encoded as a list of two, which takes a byte more than what stands in a dict, comma included.
-    children, more = (value, 1) if isinstance(value, list) else (value.items(), -1)
-    size = 1  # brackets, and one comma fewer than items
-    for child in children:  # a long history need not be encoded to its end
-        size += len(encoding.encode(child)) + more
-        if size > limit:
-            return False
-    return True

@@ -20,7 +20,17 @@ from agentdbg.redaction.sealed_items import SealedItem, SealedList
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "ends_in", "fit_fields", "least_size", "limits_of"]
+__all__ = [
+    "MAX_ENCODED_BYTES",
+    "all_fit",
+    "cut_string",
+    "cut_value",
+    "ends_in",
+    "fit_fields",
+    "least_size",
+    "limits_of",
+    "sealed_fit",
+]
 
 MAX_ENCODED_BYTES = 990_000
 """What one payload may take, so that the line around it stays below a megabyte."""
@@ -331,3 +341,32 @@ class _ListCut:
                 if more > 0:
                     self._shares[position] += more
                     self._left -= more
+
+
+def all_fit(fields: dict[str, Any], limit: int) -> bool:
+    """Whether no field is too long."""
+    return all(_fits(value, limit) for value in fields.values())
+
+
+def sealed_fit(fields: dict[str, Any], limit: int) -> bool:
+    """Whether no field is too long by what was sealed in it before."""
+    return all(
+        value.size <= limit if type(value) is SealedList else len(encoding.encode(value)) <= limit
+        for value in fields.values()
+        if type(value) is SealedList or type(value) is dict
+    )
+
+
+def _fits(value: Any, limit: int) -> bool:
+    if type(value) is str:
+        return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
+    if not isinstance(value, (dict, list)):
+        return True
+    # A pair is encoded as a list of two, which takes a byte more than what stands in a dict, comma included.
+    children, more = (value, 1) if isinstance(value, list) else (value.items(), -1)
+    size = 1  # brackets, and one comma fewer than items
+    for child in children:  # a long history need not be encoded to its end
+        size += len(encoding.encode(child)) + more
+        if size > limit:
+            return False
+    return True
