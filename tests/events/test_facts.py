@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import record_llm_call, record_tool_call, traced_run
-from agentdbg.events.facts import RunTotals, call_failed, cost_of, model_of, tokens_of
+from agentdbg.events.facts import RunTotals, cached_tokens, call_failed, cost_of, model_of, tokens_of
 from agentdbg.storage.dialects import parse_event
 from tests.events.faces import HOW, disagreement, in_python, stored
 
@@ -24,6 +24,13 @@ PARTS = ("usage", "cost_usd", "status", "error")
 def test_tokens_are_read_by_one_law(case: dict[str, Any]) -> None:
     """The page reads the same file in Node, so both agree."""
     assert list(tokens_of({"usage": case["usage"]})) == case["tokens"]
+
+
+def test_cached_tokens_are_found_beside_details_that_do_not_tell_them() -> None:
+    """Some providers send the details empty and tell the number above them."""
+    assert cached_tokens({"prompt_tokens_details": {"audio_tokens": 0}, "cache_read_input_tokens": 9}) == 9
+    assert cached_tokens({"prompt_tokens_details": {}, "input_token_details": {"cache_read": "4"}}) == 4
+    assert cached_tokens({"prompt_tokens_details": {}}) is None
 
 
 @pytest.mark.parametrize("case", CASES["costs"], ids=lambda case: json.dumps(case["cost_usd"]))
