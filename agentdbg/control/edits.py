@@ -8,9 +8,10 @@ call is then made. A model's answer that comes over HTTP is written in the form 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.bounded import TooMuch
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.control.pauses import error_named
 from agentdbg.control.provider_answers import answer_in_form
 from agentdbg.control.provider_requests import edited_request
@@ -54,16 +55,29 @@ def parse_edit(text: str, option: str = "--set") -> Edit:
 
 def _value(text: str, whole: str) -> Any:
     if text.startswith("@"):
-        try:
-            text = Path(text[1:]).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{whole}: the file cannot be read: {error}") from None
+        text = read_value_file(text[1:], whole)
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         if text[:1] in ("{", "["):
             raise UsageError(f"{whole}: that begins like JSON, but is none; a text that does needs quotes") from None
         return text
+
+
+_LARGEST_VALUE = 16 << 20
+
+
+def read_value_file(path: str, whole: str) -> str:
+    """The text of the file that an option names with `@`; `whole` is the option. Raises UsageError."""
+    try:
+        with open(path, "rb") as file:  # a pipe is one too: `--set result=@<(command)`
+            content = file.read(_LARGEST_VALUE + 1)
+        if len(content) > _LARGEST_VALUE:
+            raise TooMuch(f"it is longer than {_LARGEST_VALUE >> 20} MB")
+        check_json_size(content)
+        return content.decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{whole}: the file cannot be read: {error}") from None
 
 
 def edited_answer(answer: Answer, edits: Sequence[Edit], request: Any = None) -> Answer:

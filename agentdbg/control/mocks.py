@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 
+from agentdbg.control.edits import read_value_file
 from agentdbg.control.pauses import error_named
 from agentdbg.control.provider_answers import STATUSES, http_fault, new_answer
 from agentdbg.exceptions import UsageError
@@ -219,10 +220,7 @@ def parse_mock(text: str) -> Mock:
         function = _function(what[3:], text)
         return Mock(name, lambda call, _: _called(function, call), nth, text=text)
     if what.startswith("@"):
-        try:
-            what = Path(what[1:]).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--mock {text}: the file cannot be read: {error}") from None
+        what = read_value_file(what[1:], f"--mock {text}")
     value = _json(what, text)
     return Mock(name, lambda *_: Answer(copy.deepcopy(value), served="mock"), nth, text=text)
 
@@ -260,7 +258,7 @@ def _named(text: str, option: str, example: str) -> tuple[str, int, str]:
 def _json(text: str, whole: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f'--mock {whole}: that is not JSON ({error}); a text needs quotes, as in "done"') from None
 
 

@@ -16,6 +16,7 @@ from agentdbg.exceptions import UsageError
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
 from agentdbg.storage.layout import run_dir
+from agentdbg.storage.lines import is_too_long, iter_lines
 from agentdbg.storage.reader import find_run
 from agentdbg.tape.tape_reader import TapeReader, find_tape
 
@@ -135,7 +136,9 @@ def _open_file(path: Path) -> Opened:
 
 def _events_in(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
-        for line in file:
+        for _, line in iter_lines(file):
+            if line is None or is_too_long(line):
+                continue
             if line.startswith(b'{"spec_version"') and (b'"RUN_START"' in line[:300] or b'"RUN_END"' in line[:300]):
                 try:
                     event = json.loads(line)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import decode_json, encode_json
+from agentdbg.encoding import encode_json
 from agentdbg.storage.layout import RUN_FILE, replace_file, run_dir
+from agentdbg.storage.runfile import read_object
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +29,8 @@ def keep_verdicts(session: Session, data_dir: Path, redactor: Redactor) -> None:
     for run in session.runs:
         if run.run_id:
             path = run_dir(data_dir, run.run_id) / RUN_FILE
-            with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
-                meta = decode_json(path.read_bytes())
+            with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+                meta = read_object(str(path)) or {}
                 is_fork = meta["replay"].get("mode") == "fork"  # which is not to be equal
                 counts = {name: run.counts[name] for name in ("served", "edited", "mock", "live")}
                 meta["replay"] = {**meta["replay"], **(counts if is_fork else _verdict(session, run, redactor))}

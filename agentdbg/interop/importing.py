@@ -13,12 +13,12 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.encoding import decode_json
 from agentdbg.interop.foreign_run import Ending, ForeignRun, stable_id, usable_duration
 from agentdbg.interop.shapes import as_dict, as_word
 from agentdbg.recorder.described_errors import describe_error
 from agentdbg.recorder.run_log import redactor_of
 from agentdbg.storage.layout import LABEL_FILE, index_dir, make_private_folder, run_dir, runs_dir
+from agentdbg.storage.runfile import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,10 +80,7 @@ def _has_grown(draft: RunDraft, place: Path) -> bool:
     """Whether the draft tells more of its run than what is stored of it."""
     if not draft.version:
         return False
-    try:
-        stored = decode_json((place / "run.json").read_bytes())
-    except (OSError, ValueError):
-        return False
+    stored = read_object(str(place / "run.json"))
     origin = as_dict(as_dict(as_dict(stored).get("metadata")).get("imported_from"))
     known = as_word(origin.get("version"))
     return bool(known) and len(known) <= len(draft.version) and known < draft.version

@@ -33,6 +33,7 @@ from agentdbg.server.request_values import Request, Router
 from agentdbg.storage.control_files import answer_pause, control_dir, paused_in, read_breaks, write_breaks
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import load_events
+from agentdbg.storage.runfile import read_object
 from agentdbg.tape.tape_reader import TapeReader, find_tape
 
 if TYPE_CHECKING:
@@ -203,10 +204,7 @@ def _start(words: list[str], run_id: str, data_dir: Path) -> str | None:
 def _run_made_of(run_id: str, new: set[str], data_dir: Path) -> str | None:
     """Which of some new runs was made by running this one again."""
     for name in sorted(new):
-        try:
-            origin = decode_json((data_dir / "runs" / name / "run.json").read_bytes()).get("replay")
-        except (OSError, ValueError, AttributeError):  # it is being written
-            continue
+        origin = (read_object(str(data_dir / "runs" / name / "run.json")) or {}).get("replay")
         if isinstance(origin, dict) and origin.get("parent_run_id") == run_id:
             return name
     return None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from agentdbg.bounded.files import GzipReader, is_within_bounds
 from agentdbg.config import load_config
-from agentdbg.encoding import decode_json, encode_json
+from agentdbg.encoding import encode_json
 from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, RunNotFound, UsageError
 from agentdbg.storage.dialects import timestamp_ms
 from agentdbg.storage.layout import (
@@ -42,7 +42,7 @@ from agentdbg.storage.layout import (
 )
 from agentdbg.storage.lines import open_regular
 from agentdbg.storage.reader import default_data_dir, find_run, list_runs, load_run_meta, run_folder
-from agentdbg.storage.runfile import is_being_written, read_label, read_run
+from agentdbg.storage.runfile import is_being_written, read_label, read_object, read_run
 
 if TYPE_CHECKING:
     from agentdbg.events import RunMeta
@@ -283,8 +283,10 @@ def drop_tapes(
 
 def _note_dropped_tape(folder: Path, days: float) -> None:
     """Let run.json say that there was a tape; it is a cache, so that one that cannot be read is left alone."""
+    meta = read_object(str(folder / RUN_FILE))
+    if meta is None:
+        return
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
-        meta = decode_json((folder / RUN_FILE).read_bytes())
         why = f"dropped after {days:g} days"
         replace_file(
             folder / RUN_FILE,

@@ -33,7 +33,13 @@ if TYPE_CHECKING:
     Recount = Callable[[str, str, Any], RunMeta]
     """Counts the run in a folder: its id, and the owner run.json names."""
 
-__all__ = ["is_being_written", "read_run", "rebuild_run", "run_from_json"]
+__all__ = [
+    "is_being_written",
+    "read_object",
+    "read_run",
+    "rebuild_run",
+    "run_from_json",
+]
 
 _LARGEST_RUN_JSON = 2_000_000
 """Ours hold the metadata of one event, which ends at 1 MB."""
@@ -64,7 +70,7 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
     `recount` counts the events where run.json cannot be believed; the default does nothing else.
     """
     recount = recount or rebuild_run
-    raw = _read_object(os.path.join(folder, RUN_FILE))
+    raw = read_object(os.path.join(folder, RUN_FILE))
     meta = run_from_json(raw, run_id) if raw is not None else None
     if meta is None:
         if raw is None and not os.path.lexists(os.path.join(folder, RUN_FILE)) and events_path(folder) is None:
@@ -100,11 +106,11 @@ def rebuild_run(folder: str, run_id: str, owner: Any = None, *, only_first: bool
 
 def read_label(folder: str) -> dict[str, Any]:
     """What a user said of the run afterwards: its new name, whether it did its task."""
-    return _read_object(os.path.join(folder, LABEL_FILE)) or {}
+    return read_object(os.path.join(folder, LABEL_FILE)) or {}
 
 
-def _read_object(path: str) -> dict[str, Any] | None:
-    """The JSON object in a small file; None for anything else that may be there."""
+def read_object(path: str) -> dict[str, Any] | None:
+    """The JSON object in a small file, such as run.json; None for anything else that may be there."""
     try:
         text = read_regular(path, _LARGEST_RUN_JSON + 1)
         if len(text) > _LARGEST_RUN_JSON:

@@ -369,3 +369,80 @@ def test_a_run_is_not_packed_into_what_nobody_would_unpack(tmp_path: Path) -> No
     assert compress_run(run_id, tmp_path) == 0
     assert path.exists()
     assert len(list(load_events(run_id, tmp_path))) == before + 20
+
+
+# Runs a piece of Python that ends in an error of ours, and says which and how much memory that took.
+_ASKED = """
+import sys
+from pathlib import Path
+from agentdbg.exceptions import AgentDbgError
+try:
+    exec(sys.argv[1])
+    said = "nothing"
+except AgentDbgError as error:
+    said = str(error)
+with open("/proc/self/status") as file:
+    print(next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM")), said)
+"""
+
+
+def _asked(program: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _ASKED, program], capture_output=True, text=True, timeout=120, check=True
+    )
+    memory_mb, _, said = done.stdout.strip().partition(" ")
+    return int(memory_mb), said
+
+
+@pytest.mark.parametrize("content", ["zeros", "objects", "deep"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from agentdbg.control.mocks import parse_mock; parse_mock('refund=@{}')",
+        "from agentdbg.control.edits import parse_edit; parse_edit('result=@{}')",
+    ],
+    ids=["--mock", "--set"],
+)
+def test_a_value_in_a_file_is_bounded(program: str, content: str, tmp_path: Path) -> None:
+    """The file is often one that a tool has written."""
+    path = tmp_path / "value.json"
+    if content == "zeros":
+        with path.open("wb") as file:
+            file.truncate(3 << 30)
+    else:
+        path.write_bytes(b"[" + b"{}," * 5_000_000 + b"{}]" if content == "objects" else b"[" * 2_000_000)
+    memory_mb, said = _asked(program.format(path))
+
+    assert memory_mb < MOST_MB
+    assert said != "nothing"
+
+
+def test_a_recording_with_one_endless_line_is_bounded(tmp_path: Path) -> None:
+    """A recording lies beside the tests, where a pull request can put another one."""
+    path = tmp_path / "recording.jsonl"
+    with path.open("wb") as file:
+        file.write(b'{"spec_version":"0.1","event_type":"RUN_START"')
+        file.truncate(1 << 30)
+    with path.open("ab") as file:
+        file.write(b'\n{"tape":1,"process":"x","started":0}\n')
+    memory_mb, said = _asked(
+        f"from agentdbg.control.recorded_runs import open_recorded; open_recorded({str(path)!r}, Path('.'))"
+    )
+
+    assert (memory_mb < MOST_MB, said) == (True, "nothing")
+
+
+def test_a_test_is_not_made_of_a_run_that_unpacks_without_end(tmp_path: Path) -> None:
+    """A run that came with a data folder can be packed to hold anything."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "events.jsonl.gz").write_bytes(pack(b"\n" * MB, 900))
+    (folder / "tape.jsonl").write_bytes(b'{"tape":1}\n')
+    memory_mb, said = _asked(
+        "from agentdbg.control.recording_file import write_recording; "
+        f"write_recording(Path({str(folder)!r}), Path({str(tmp_path / 'made.jsonl')!r}))"
+    )
+
+    assert memory_mb < MOST_MB
+    assert "cannot be read" in said
+    assert os.listdir(tmp_path) == ["run"]

@@ -18,6 +18,7 @@ from agentdbg.interop.sessions import Session, exit_code_error, in_order, short_
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
 from agentdbg.interop.transcripts import plain_content, text_of
+from agentdbg.storage.lines import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,10 +133,10 @@ def _project(source: Source) -> str:
     """The folder a session worked in; newer versions write it into a file above the sessions."""
     for folder in list(source.path.parents)[:4]:
         try:
-            root = (folder / ".project_root").read_text("utf-8").strip()
+            root = read_regular(folder / ".project_root", 4096).decode("utf-8", "ignore").strip()
         except (OSError, ValueError):
             continue
-        return root[:4096]
+        return root
     return ""
 
 
