@@ -12,6 +12,8 @@ row of a table.
 
 from __future__ import annotations
 
+import functools
+
 from agentdbg.around import when_imported
 from agentdbg.integrations import _framework_readers as reading
 from agentdbg.integrations import http
@@ -172,17 +174,18 @@ _SEAMS = (
     Seam("strands", "strands.multiagent", "Graph", "stream_async", "span", reading.agent, reading.strands_team),
     Seam("strands", "strands.multiagent", "Swarm", "stream_async", "span", reading.agent, reading.strands_team),
 )
-_is_installed = False
 
 
 def enable() -> None:
     """Record the agents and tools of every framework in the table that is imported, now or later."""
-    global _is_installed  # noqa: PLW0603 -- what stands there stays
     Switch.records = True
     http.enable()
-    if not _is_installed:
-        _is_installed = True
-        when_imported({seam.module for seam in _SEAMS}, _stand_around, each_time=True)
+    _install()
+
+
+@functools.cache
+def _install() -> None:  # what stands there stays
+    when_imported({seam.module for seam in _SEAMS}, _stand_around, each_time=True)
 
 
 def disable() -> None:

@@ -133,10 +133,10 @@ class _Told:
         told = [{"type": "text", "text": content}, *({"type": "file", "file": one} for one in attached)]
         self.session.request(told if attached else content, at_ms=at_ms, source_id=source_id)
 
-    def _system(self, data: dict[str, Any], at_ms: float | None, source_id: str) -> None:  # noqa: ARG002 -- as the others
+    def _system(self, data: dict[str, Any], at_ms: float | None, _: str) -> None:
         self.session.context(data.get("content"), role=as_word(data.get("role")) or "system", at_ms=at_ms)
 
-    def _thought(self, data: dict[str, Any], at_ms: float | None, source_id: str) -> None:  # noqa: ARG002 -- as the others
+    def _thought(self, data: dict[str, Any], *_: Any) -> None:
         self._thoughts.append(as_word(data.get("content")))
 
     def _answer(self, data: dict[str, Any], at_ms: float | None, source_id: str) -> None:
@@ -160,13 +160,13 @@ class _Told:
             args = read_arguments(call.get("arguments"))
             self.session.call(str(call.get("toolCallId")), call.get("name"), args, answer=of, at_ms=at_ms)
 
-    def _used(self, data: dict[str, Any], at_ms: float | None, source_id: str) -> None:  # noqa: ARG002 -- as the others
+    def _used(self, data: dict[str, Any], *_: Any) -> None:
         step = self.session.latest
         counts = {name: whole_number(data.get(key)) for name, key in _COUNTS.items()}
         if step is not None and any(count is not None for count in counts.values()):
             step.fields["usage"] = _usage(counts)
 
-    def _call(self, data: dict[str, Any], at_ms: float | None, source_id: str) -> None:  # noqa: ARG002 -- as the others
+    def _call(self, data: dict[str, Any], at_ms: float | None, _: str) -> None:
         of = as_word(data.get("toolCallId"))
         self._started[of] = at_ms
         self._learn_model(data)
@@ -211,7 +211,7 @@ class _Told:
             self.session.failure(self.failed, at_ms=self.failed_ms, source_id=self._failed_id)
             self.failed = None
 
-    def _end(self, data: dict[str, Any], at_ms: float | None, source_id: str) -> None:  # noqa: ARG002 -- as the others
+    def _end(self, data: dict[str, Any], *_: Any) -> None:
         used = as_dict(data.get("modelMetrics"))
         if used:
             self.facts["model_metrics"] = used
