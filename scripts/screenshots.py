@@ -80,6 +80,7 @@ def _take_all(browser: Browser, address: str, runs: dict[str, str]) -> None:
             for name, (wanted, query, steps) in VIEWS.items():
                 page.goto(f"{address}?{_query(wanted, query, runs)}")
                 page.wait_for_selector("[data-event-id]:visible, .item:visible, .run-row:visible, .step:visible")
+                page.wait_for_load_state("networkidle")  # on a busy machine the rows are there before the verdict
                 time.sleep(1)
                 _act(page, ON_A_PHONE.get(name, steps) if place else steps)
                 page.screenshot(path=str(IMAGES / f"{name}{place}-{colours}.png"))
