@@ -17,7 +17,7 @@ from agentdbg.commands.replay_ending import Ending
 from agentdbg.config import load_config
 from agentdbg.control.effects_guard import parse_allow
 from agentdbg.control.recorded_calls import call_recorded, until_event
-from agentdbg.control.recorded_runs import CannotReplay, open_recorded, recorded_words
+from agentdbg.control.recorded_runs import CannotReplay, calls_ours, open_recorded, recorded_words
 from agentdbg.control.replay_file import read_replay_file
 from agentdbg.control.replaying import Replay, ReplayOptions
 from agentdbg.control.volatile_inputs import parse_ignore
@@ -96,8 +96,7 @@ def recorded_program(opened: Opened) -> Program:
 
 def is_ours(opened: Opened) -> bool:
     """Whether a command of ours recorded it, as `agentdbg demo` does: then its traced function is the program."""
-    call = opened.head.get("call")
-    return opened.is_own and isinstance(call, dict) and str(call.get("function")).startswith("agentdbg.")
+    return opened.is_own and calls_ours(opened.head)
 
 
 def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:

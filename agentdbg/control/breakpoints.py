@@ -230,8 +230,7 @@ class Breakpoints(Decider):
         run = _run_of(call) if reason else None
         if run is None:
             return None
-        shown = run.shown(call.input)
-        return self._new_pause("before", call, run, shown, call.input, reason)
+        return self._new_pause("before", call, run, call.input, reason)
 
     def _pause_after(self, call: AnnouncedCall, outcome: Outcome) -> Pause | None:
         run = _run_of(call) if any(place.after for place in self.places) and not self._from_call else None
@@ -246,20 +245,19 @@ class Breakpoints(Decider):
         hits = [place for place in self.places if place.is_after(facts)]
         if not hits:
             return None
-        pause = self._new_pause("after", call, run, run.shown(value), value, hits[0].text)
+        pause = self._new_pause("after", call, run, value, hits[0].text)
         pause.error = None if outcome.error is None else str(run.shown(facts["error"]))
         pause.can_edit = pause.can_skip = call.gave is None  # else the program has it already
         return pause
 
-    def _new_pause(
-        self, when: str, call: AnnouncedCall, run: ActiveRun, shown: Any, original: Any, reason: str
-    ) -> Pause:
+    def _new_pause(self, when: str, call: AnnouncedCall, run: ActiveRun, value: Any, reason: str) -> Pause:
+        is_seen = self._may_be_answered()  # else nothing is made ready that nobody will look at
         return Pause(
             when,
             call.kind,
             str(run.shown(call.plain_name)),
-            shown,
-            original,
+            run.shown(value) if is_seen else None,
+            value,
             call.call_id,
             self._numbers.get(call.call_id, 0),
             call.source,
@@ -269,7 +267,7 @@ class Breakpoints(Decider):
             can_edit=call.can_edit,
             can_skip=call.can_answer,
             breaks=[place.text for place in self.places],
-            shows=self._moment(call, run),
+            shows=self._moment(call, run) if is_seen else {},
         )
 
     def _moment(self, call: AnnouncedCall, run: ActiveRun) -> dict[str, Any]:
@@ -316,7 +314,7 @@ class Breakpoints(Decider):
 
     def _waiting(self, run: ActiveRun, pause: Pause) -> Waiting | None:
         """Who is waited for; None where nobody can answer."""
-        ask = self._at_terminal if self._ask is not None and is_terminal() else None
+        ask = self._at_terminal if self._has_terminal() else None
         if ask is None and self._wait_seconds <= 0:
             tell_once(
                 "break:nobody",
@@ -331,6 +329,12 @@ class Breakpoints(Decider):
                 f"`agentdbg view` or `agentdbg attach {run.run_id[:8]}`",
             )
         return Waiting(pause, run.path, ask, lambda: self._is_ending, seconds=self._wait_seconds, then=self._then)
+
+    def _may_be_answered(self) -> bool:
+        return self._wait_seconds > 0 or self._has_terminal()
+
+    def _has_terminal(self) -> bool:
+        return self._ask is not None and is_terminal()
 
     def _at_terminal(self, pause: Pause, elsewhere: Callable[[], Answered | None]) -> Answered | None:
         assert self._ask is not None

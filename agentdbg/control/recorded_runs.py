@@ -23,7 +23,7 @@ from agentdbg.tape.tape_reader import TapeReader, find_tape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["CannotReplay", "Opened", "open_recorded", "recorded_words"]
+__all__ = ["CannotReplay", "Opened", "calls_ours", "open_recorded", "recorded_words"]
 
 _MOST_RUNS_LOOKED_AT = 2_000
 _FORMAT = 1
@@ -64,6 +64,12 @@ def _whole_argv(head: Mapping[str, Any]) -> list[str] | None:
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
         return None
     return None if any(REDACTED in word for word in argv) else argv
+
+
+def calls_ours(head: Mapping[str, Any]) -> bool:
+    """Whether what was recorded is a function of ours, as by `agentdbg demo`; it then is the program."""
+    call = head.get("call")
+    return isinstance(call, dict) and str(call.get("function")).startswith("agentdbg.")
 
 
 def recorded_words(head: Mapping[str, Any], place: str) -> list[str]:

@@ -21,7 +21,7 @@ __all__ = ["MISSING", "parse_path", "path_text", "value_at", "with_value"]
 MISSING: Any = object()
 """What a path leads to where there is nothing."""
 
-_STEP = re.compile(r"""\.?(?P<name>[^\s.\[\]"'=<>!~]+)|\[(?P<index>-?\d+)\]|\[(?P<key>"(?:[^"\\]|\\.)*")\]""")
+_STEP = re.compile(r"""\.?(?P<name>[^\s.\[\]"'=<>!~]+)|\[(?P<index>-?\d{1,18})\]|\[(?P<key>"(?:[^"\\]|\\.)*")\]""")
 _POSITION = re.compile(r"-?[0-9]{1,18}")
 _PLAIN_NAME = re.compile(r"""[^\s.\[\]"'=<>!~]+""")
 

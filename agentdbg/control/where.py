@@ -166,7 +166,7 @@ def parse_breakpoint(text: str) -> Breakpoint:
         return Breakpoint(text.strip(), place, conditions=conditions)
     if limit := re.fullmatch(r"(cost|tokens|calls)\s*>\s*(\d+(?:\.\d+)?)", place):
         return Breakpoint(text.strip(), limit[1], number=float(limit[2]), conditions=conditions)
-    if numbered := re.fullmatch(r"call:(\d+)", place):
+    if numbered := re.fullmatch(r"call:(\d{1,18})", place):
         return Breakpoint(text.strip(), "call", number=int(numbered[1]), conditions=conditions)
     kind, _, name = place.partition(":")
     if kind in _KINDS:

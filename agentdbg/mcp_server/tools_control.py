@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.control.again_words import again_words
 from agentdbg.control.own_command import start_own_command
 from agentdbg.control.pauses import mistake_in, root_of
+from agentdbg.control.recorded_runs import calls_ours
 from agentdbg.control.value_paths import parse_path, with_value
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.tool import RUN, Parameter, Tool
@@ -231,7 +232,7 @@ def _step(text: str) -> str:
 
 
 def _own_run(reader: Reader, wanted: str, control: Control) -> str:
-    """The id of a run that was recorded here, of a program below the folder the server was started in."""
+    """The id of a run that was recorded here: of our demo, or of a program below the folder the server began in."""
     run_id = reader.run_id(wanted)
     path = find_tape(run_dir(reader.data_dir, run_id))
     if path is None:
@@ -243,6 +244,8 @@ def _own_run(reader: Reader, wanted: str, control: Control) -> str:
         tape.close()
     if not is_own:
         raise UsageError(f"run {run_id[:8]} was not recorded in this data folder, so what it names is not run")
+    if calls_ours(head):
+        return run_id
     argv, cwd = head.get("argv"), head.get("cwd")
     script = os.path.join(str(cwd), str(argv[0])) if isinstance(argv, list) and argv else ""
     if not Path(os.path.realpath(script)).is_relative_to(os.path.realpath(control.folder)):

@@ -78,6 +78,7 @@ def test_a_place_is_read_as_it_is_meant(text: str, facts: dict[str, Any], pauses
         "tool:x where",
         "tool:x where args",
         "call:x",
+        "call:" + "9" * 5_000,
         "tool:x where a==1 or b==2",
     ],
 )
@@ -85,6 +86,12 @@ def test_what_is_no_place_is_refused_with_an_example(text: str) -> None:
     """The message must say how it is done."""
     with pytest.raises(UsageError, match=r"example|looks like|condition"):
         parse_breakpoint(text)
+
+
+def test_a_number_longer_than_python_reads_is_refused() -> None:
+    """Python raises its own error for one of five thousand digits."""
+    with pytest.raises(UsageError, match="path"):
+        parse_breakpoint(f"tool:x where a[{'9' * 5_000}]==1")
 
 
 def test_after_looks_at_the_outcome() -> None:

@@ -70,6 +70,30 @@ def test_an_assistant_finds_the_step_forks_it_and_sees_the_run_pass(project: Pat
     talk(data_dir, conversation, LIVE, project)
 
 
+def test_an_assistant_goes_from_a_failure_of_the_demo_to_a_test(tmp_path: Path, data_dir: Path) -> None:
+    """What whoever tries this first has: a folder with nothing in it but the demo's runs."""
+    env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)}
+    words = [sys.executable, "-m", "agentdbg", "demo", "--no-view", "--live-seconds", "0"]
+    subprocess.run(words, cwd=tmp_path, env=env, check=True, capture_output=True)
+
+    async def conversation(assistant: Assistant) -> None:
+        failed = (await assistant.call("list_runs", status="error")).json["runs"]
+        run = next(one["run_id"] for one in failed if "KeyError" in one["headline"])
+        finding = (await assistant.call("explain_run", run=run)).json["findings"][0]
+        result = 'result={"total": "120.00", "due_date": "1 May"}'
+
+        forked = await assistant.call("fork_run", run=run, at=str(finding["event"]), set=[result])
+
+        new = forked.json["report"]["run_id"]
+        listed = (await assistant.call("list_runs")).json["runs"]
+        assert next(one["status"] for one in listed if one["run_id"] == new) == "ok"
+        assert (await assistant.call("replay_run", run=new)).json["report"]["verdict"] == "equal"
+        assert (await assistant.call("write_test", run=new)).json["exit_code"] == 0
+
+    talk(data_dir, conversation, LIVE, tmp_path)
+    assert (tmp_path / "tests" / "test_read_invoice.py").exists()
+
+
 def test_without_live_nothing_live_is_made(project: Path, data_dir: Path) -> None:
     """Offline is the rule, and a program outside the folder is not run at all."""
 
