@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from agentdbg.faults import Shield, pass_on
+from agentdbg.interpreter import frames_of_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -184,7 +185,7 @@ def _is_unfinished(module: Any) -> bool:
     names = _names(module)
     if getattr(names.get("__spec__"), "_initializing", False):
         return True
-    for frame in sys._current_frames().values():  # noqa: SLF001 -- the documented way to see all threads
+    for frame in frames_of_threads().values():
         level: Any = frame
         while level is not None:
             if level.f_globals is names and level.f_code.co_name == "<module>":

@@ -27,6 +27,7 @@ from _thread import start_new_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentdbg.faults import pass_on
+from agentdbg.interpreter import frame_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +71,7 @@ def undisturbed() -> Iterator[None]:
                 _give_back(handlers.copy(), note)
     finally:
         for signum in noted:
-            handlers[signum](signum, sys._getframe())  # noqa: SLF001 -- what the interpreter gives a handler
+            handlers[signum](signum, frame_above())  # as the interpreter does
 
 
 def not_swallowed(work: Callable[..., Result], *given: Any) -> Result:

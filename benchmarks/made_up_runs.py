@@ -37,9 +37,8 @@ _TOOLS = {
     "refund": (260, 0.03),
     "send_email": (90, 0.005),
 }
-_WORDS = (
-    "order customer refund delivery late parcel broken screen invoice policy week money address please thanks".split()  # noqa: SIM905
-)
+_WORDS: tuple[str, ...] = ("order", "customer", "refund", "delivery", "late", "parcel", "broken", "screen")
+_WORDS += ("invoice", "policy", "week", "money", "address", "please", "thanks")
 
 
 class _Run:

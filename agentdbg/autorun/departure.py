@@ -16,6 +16,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import Shield
+from agentdbg.interpreter import frame_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ def _watch_last_frame(note_end: _NoteEnd) -> bool:
 
     def unwound(_code: Any, _offset: int, error: BaseException) -> None:
         if isinstance(error, SystemExit) and get_ident() == program_thread:
-            left = sys._getframe(1)  # noqa: SLF001 -- the only way to ask
+            left = frame_above(1)
             if left.f_back is None:
                 with Shield("note how the program ended"):  # it would take the place of the program's own
                     note_end(error)
@@ -92,5 +93,5 @@ class _Note:
         self._note_end = note_end
 
     def __del__(self) -> None:
-        if sys._getframe().f_back is None:  # noqa: SLF001 -- the only way to ask
+        if frame_above().f_back is None:
             self._note_end(SystemExit(self._code))

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from agentdbg.config import load_config
-from agentdbg.control.effects_guard import paused
+from agentdbg.control.effects_guard import Paused
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.layout import run_dir
 
@@ -46,7 +46,7 @@ def go_back(replay: Replay, call: int, forgotten: str | None = None) -> NoReturn
     folders = [str(run_dir(data_dir, run.run_id)) for run in replay.session.runs if run.run_id]
     sys.stderr.write(f"agentdbg: back to call {call}\n")
     sys.stderr.flush()
-    with paused():  # only this thread: the others are served until they are no more
+    with Paused():  # only this thread: the others are served until they are no more
         for folder in (*folders, replay.temporary, *([forgotten] if forgotten else [])):
             shutil.rmtree(folder, ignore_errors=True)
         os.chdir(_folder)

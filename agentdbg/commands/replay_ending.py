@@ -21,7 +21,7 @@ from agentdbg.autorun.launcher import without_own_frames
 from agentdbg.commands.replay_lines import replay_lines
 from agentdbg.config import load_config
 from agentdbg.control.divergence import Divergence
-from agentdbg.control.effects_guard import paused
+from agentdbg.control.effects_guard import Paused
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
@@ -109,7 +109,7 @@ class Ending:
         if self._is_over.wait(_GRACE_S):
             return
         self._is_interrupted = True
-        with paused():
+        with Paused():
             if hasattr(signal, "pthread_kill"):
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             else:  # Windows
@@ -135,7 +135,7 @@ class Ending:
         meta = self._compare_ends()
         report = replay.report(meta.get("cost_usd") if meta else None)
         replay.keep_verdicts()
-        with paused():
+        with Paused():
             if self._report is not None:
                 self._report.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         self._forget()
@@ -154,7 +154,7 @@ class Ending:
 
     def _forget(self) -> None:
         if self._forgotten is not None:
-            with paused():
+            with Paused():
                 shutil.rmtree(self._forgotten, ignore_errors=True)
 
     def _leave(self, code: int) -> None:

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.control.unheard_effects import ATTACHING, watch_unheard
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import pass_on
+from agentdbg.interpreter import frame_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Allowed", "EffectsGuard", "guard", "not_guarded", "open_sockets", "parse_allow", "paused"]
+__all__ = ["Allowed", "EffectsGuard", "Paused", "guard", "not_guarded", "open_sockets", "parse_allow"]
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _MODES = re.compile("[wax+]")
@@ -121,7 +122,7 @@ class _Here(threading.local):
 _here = _Here()
 
 
-class paused:  # noqa: N801 -- read as a state: `with paused():`
+class Paused:
     """Let our own code write meanwhile, in this thread."""
 
     def __enter__(self) -> None:
@@ -295,7 +296,7 @@ def _is_socketpair() -> bool:
     """Whether Python itself connects the two ends of a pair over loopback, as it does on Windows."""
     if os.name != "nt":
         return False
-    frame: Any = sys._getframe(4)  # noqa: SLF001 -- the only way to ask
+    frame: Any = frame_above(4)
     return any(code.f_code.co_name in ("socketpair", "_fallback_socketpair") for code in _frames(frame))
 
 

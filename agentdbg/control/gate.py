@@ -24,7 +24,7 @@ from agentdbg.recorder.lanes import current_round
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Gate", "Turn"]
+__all__ = ["Gate", "Turn", "running_loop"]
 
 _APART_MS = 2
 _LONGEST_MOMENT_S = 0.002
@@ -116,7 +116,7 @@ class Gate:
 
     def wait(self, turn: int) -> None:
         """Wait for a turn. A thread that runs an event loop must not wait for what that loop may have to do."""
-        if _running_loop() is not None:
+        if running_loop() is not None:
             return
         if not self._may_end(turn):
             woken = threading.Event()
@@ -133,7 +133,7 @@ class Gate:
 
     async def wait_async(self, turn: int) -> None:
         """Do the same without keeping the event loop from its other work."""
-        loop = _running_loop()
+        loop = running_loop()
         has_waited = False
         while not self._may_end(turn):
             has_waited = True
@@ -163,7 +163,7 @@ class Gate:
 
     def _wake(self, turn: int, loop: Any) -> None:
         """All before this call have ended; it is to end as many rounds of its loop later as it had."""
-        if _running_loop() is loop:
+        if running_loop() is loop:
             self._settle_in(max(1, self._rounds_left(turn)), turn, loop)
         else:
             loop.call_soon_threadsafe(self._settle_in, 1, turn, loop)
@@ -230,6 +230,7 @@ def _settle(future: Any) -> None:
         future.set_result(None)
 
 
-def _running_loop() -> Any:
+def running_loop() -> Any:
+    """The event loop that runs in this thread; None where none does."""
     asyncio: Any = sys.modules.get("asyncio")
     return None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001 -- the other one raises

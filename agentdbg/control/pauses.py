@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.control.kept_values import kept_where_unchanged
 from agentdbg.events import utc_timestamp
 from agentdbg.faults import contain, pass_on
+from agentdbg.interpreter import frame_above
 from agentdbg.owner import describe_owner
 from agentdbg.recorder.source_lines import is_user_file
 from agentdbg.storage.control_files import new_pause_id, post_pause, reject_command, take_command, withdraw_pause
@@ -70,7 +71,7 @@ def _is_in_front(terminal: int) -> bool:
 
 def _user_frames() -> list[FrameType]:
     """Where this is in the program's own code, the nearest first; a paused task is on no stack any more."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 -- the way to the callers' frames
+    frame: FrameType | None = frame_above()
     frames: list[FrameType] = []
     while frame is not None:
         if is_user_file(frame.f_code.co_filename):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.config import load_config
-from agentdbg.control.effects_guard import Allowed, guard, not_guarded, open_sockets, paused
+from agentdbg.control.effects_guard import Allowed, Paused, guard, not_guarded, open_sockets
 from agentdbg.control.inputs import LiveInputs
 from agentdbg.control.replay_verdict import keep_verdicts
 from agentdbg.control.session import Session
@@ -172,7 +172,7 @@ class Replay:
                 else:
                     os.environ[name] = value
             tempfile.tempdir = known
-            with paused():
+            with Paused():
                 shutil.rmtree(self.temporary, ignore_errors=True)
 
         self._undo.append(restore)
@@ -197,7 +197,7 @@ class Replay:
 
     def keep_verdicts(self) -> None:
         """Let the new runs say how the replay went, when they are over."""
-        with paused():
+        with Paused():
             keep_verdicts(self.session, self._config.data_dir, redactor_of(self._config))
 
     @property

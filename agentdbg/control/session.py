@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.comparing import Comparison, missing, replay_mode
 from agentdbg.control.divergence import STOPPING, Divergence
+from agentdbg.control.gate import running_loop
 from agentdbg.control.plan import Diverge, Enter, Give, Live, ReplayPlan, Serve
 from agentdbg.control.recorded_answers import CannotServe, change_arguments, make_answer
 from agentdbg.control.replayed_run import OpenCall, ReplayedRun
@@ -435,9 +436,7 @@ class Session(Decider):
 async def _after_timeouts(recorded: RecordedCall) -> None:
     """Let timeouts strike first that are set now, and struck while the call went on."""
     lasted_s = (recorded.ended_ms - recorded.began_ms) / 1000
-    import asyncio  # noqa: PLC0415 -- loaded: this is a coroutine
-
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     due = loop.time() + lasted_s
     # A loop that is not Python's own (uvloop) does not show what it will do.
     set_now = [timer for timer in list(getattr(loop, "_scheduled", ())) if timer.when() <= due and _is_timeout(timer)]
@@ -461,6 +460,4 @@ def _is_timeout(timer: Any) -> bool:
 
 async def _until_cancelled() -> None:
     """A call that was cancelled waits to be cancelled again."""
-    import asyncio  # noqa: PLC0415 -- loaded: this is a coroutine
-
-    await asyncio.get_running_loop().create_future()
+    await running_loop().create_future()

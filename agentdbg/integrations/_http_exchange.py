@@ -210,7 +210,7 @@ class Exchange:
             call = self._call
             if call is None:
                 return send(None)
-            return call.make(lambda method, url, body: send(self._edited(url, body)), **call.input)  # noqa: ARG005
+            return call.make(lambda url, body, **_: send(self._edited(url, body)), **call.input)
         finally:
             _inside.set(before)
             self._step_out()
@@ -224,7 +224,7 @@ class Exchange:
             if call is None:
                 return await send(None)
 
-            async def made(method: Any, url: Any, body: Any) -> Any:  # noqa: ARG001 -- the method stays
+            async def made(url: Any, body: Any, **_: Any) -> Any:  # the method stays
                 return await send(self._edited(url, body))
 
             return await call.make_async(made, **call.input)

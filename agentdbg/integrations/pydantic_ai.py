@@ -68,8 +68,8 @@ def recorder() -> Any:
 
 
 @functools.cache
-def _capability(AbstractCapability: Any, WrapperModel: Any) -> Any:  # noqa: N803 -- classes of the framework
-    class ServedModel(WrapperModel):  # type: ignore[misc] # a class the type checker cannot see
+def _capability(capability_base: Any, model_base: Any) -> Any:
+    class ServedModel(model_base):  # type: ignore[misc] # a class the type checker cannot see
         """
         The model, opening its streams as part of the call that is being recorded.
 
@@ -87,7 +87,7 @@ def _capability(AbstractCapability: Any, WrapperModel: Any) -> Any:  # noqa: N80
                     stream = await stack.enter_async_context(super().request_stream(*args, **kwargs))
                 yield stream
 
-    class Recorder(AbstractCapability):  # type: ignore[misc] # a class the type checker cannot see
+    class Recorder(capability_base):  # type: ignore[misc] # a class the type checker cannot see
         """Stands around an agent's run, its model requests and its tools."""
 
         id = _ID

@@ -226,7 +226,7 @@ class _Request:
             raise instead from None
 
 
-class _standing_in:  # noqa: N801 -- read as a preposition: `with _standing_in(request):`
+class _StandingIn:
     """Let what a block records belong to a request."""
 
     def __init__(self, request: _Request) -> None:
@@ -258,7 +258,7 @@ async def _serve_asgi(app: Any, scope: Any, receive: Any, send: Any, more: Any) 
             request.status = message.get(name)
         await send(message)
 
-    with _standing_in(request):
+    with _StandingIn(request):
         try:
             await app(scope, receive, send_noting)
         except BaseException as error:
@@ -290,7 +290,7 @@ def _serve_wsgi(app: Any, environ: Any, start_response: Any, more: Any) -> Any:
         request.status = int(digits) if digits.isdigit() else None
         return start_response(status, *args, **kwargs)
 
-    with _standing_in(request):
+    with _StandingIn(request):
         try:
             answer = app(environ, start_noting)
         except BaseException as error:
@@ -329,7 +329,7 @@ class _Answer:
         return self
 
     def __next__(self) -> Any:
-        with _standing_in(self._request):
+        with _StandingIn(self._request):
             try:
                 return next(self._pieces)
             except StopIteration:
@@ -341,7 +341,7 @@ class _Answer:
     def close(self) -> None:
         """Called by the server at the end, however it came."""
         close = getattr(self._answer, "close", None)
-        with _standing_in(self._request):
+        with _StandingIn(self._request):
             try:
                 if close is not None:
                     close()

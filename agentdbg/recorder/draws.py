@@ -67,9 +67,10 @@ def _follow_waiting(base: Any) -> None:
         if not _are_of_this_run(jobs):
             return made(done, not_done)
         # `wait` holds their locks where some were done at once; then no job could end while we ask and wait.
-        held = sorted((job for job in jobs if job._condition._is_owned()), key=id)  # noqa: SLF001
-        for job in held:
-            job._condition.release()  # noqa: SLF001
+        conditions = [job._condition for job in sorted(jobs, key=id)]  # noqa: SLF001 -- `wait` takes them in this order
+        held = [condition for condition in conditions if condition._is_owned()]  # noqa: SLF001
+        for condition in held:
+            condition.release()
         try:
             drawn = _drawn("concurrent.futures.wait", jobs, done)
             for job in drawn - done:  # in a replay: it comes
@@ -77,8 +78,8 @@ def _follow_waiting(base: Any) -> None:
                 job.add_done_callback(lambda _, is_over=is_over: is_over.set())
                 is_over.wait(_LONGEST_WAIT_S)
         finally:
-            for job in held:
-                job._condition.acquire()  # noqa: SLF001
+            for condition in held:
+                condition.acquire()
         return made(_InOrder(drawn), _InOrder({*done, *not_done} - drawn))
 
     def give_in_order(jobs: list[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:  # the last of the list first

@@ -7,10 +7,10 @@ the nearest that is not ours.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.faults import pass_on
+from agentdbg.interpreter import frame_above
 from agentdbg.own_os import os
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _places: dict[tuple[int, int], tuple[str, CodeType]] = {}
 def user_source(depth: int = 1) -> str | None:
     """The user's line that is running, looking from `depth` frames above the caller."""
     try:
-        frame = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
+        frame = frame_above(depth + 1)  # inspect would cost a hundred times more
     except ValueError as error:  # called by the interpreter itself, at exit for example
         pass_on(error)
         return None

@@ -26,6 +26,7 @@ LAYERS: list[set[str]] = [
         "extra_packages",
         "faults",
         "import_hook",
+        "interpreter",
         "interruptions",
         "loading",
         "owner",
@@ -277,12 +278,16 @@ def test_the_modules_of_the_specification_are_there(module: str, names: list[str
     assert all(getattr(found, name) is getattr(agentdbg, name, None) for name in names if module == "tracing")
 
 
-MOST_EXCEPTIONS_FROM_RULES = 148
+MOST_EXCEPTIONS_FROM_RULES = 138
 
 
 def test_the_rules_of_the_linter_are_rarely_set_aside() -> None:
     """A rule that is set aside in many places is no rule; whoever needs another exception takes one away."""
-    paths = [*FILES.values(), PACKAGE.parent / "pytest_agentdbg.py"]
+    root = PACKAGE.parent
+    others = [
+        path for folder in ("tests", "benchmarks", "examples", "scripts") for path in (root / folder).rglob("*.py")
+    ]
+    paths = {*FILES.values(), *others, root / "pytest_agentdbg.py"} - {Path(__file__)}
     set_aside = Counter({path.name: path.read_text(encoding="utf-8").count("# noqa") for path in paths})
 
     assert set_aside.total() <= MOST_EXCEPTIONS_FROM_RULES, set_aside.most_common(10)

@@ -292,6 +292,13 @@ def _coroutine() -> Any:
     return coroutine
 
 
+def _caught() -> Exception:
+    try:
+        raise ValueError("inside")
+    except ValueError as error:
+        return error
+
+
 VALUES: dict[str, Callable[[], Any]] = {
     "raising repr": RaisingRepr,
     "raising str": RaisingStr,
@@ -404,7 +411,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "weak reference": lambda: weakref.ref(work),
     "pattern": lambda: [re.compile("a"), re.match("a", "a")],
     "exception": lambda: [ValueError("v"), KeyError("k"), ValueError(), OSError(2, "gone")],
-    "exception with a traceback": lambda: _caught(),  # noqa: PLW0108 -- defined below
+    "exception with a traceback": _caught,
     "simple namespace": lambda: types.SimpleNamespace(a=1),
     "deque": lambda: collections.deque([1, 2], maxlen=5),
     "counter": lambda: collections.Counter("aab"),
@@ -440,10 +447,3 @@ class Point(NamedTuple):
 class LyingName:
     def __repr__(self) -> str:
         return "same"
-
-
-def _caught() -> Exception:
-    try:
-        raise ValueError("inside")
-    except ValueError as error:
-        return error
