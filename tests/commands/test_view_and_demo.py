@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.commands import view
+from agentdbg.server import viewer_process
 from agentdbg.server.lifecycle import Viewer
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, store
@@ -96,7 +97,7 @@ def test_a_folder_without_runs_is_served_and_a_wrong_run_is_not(
         asked.append({"folder": folder, **options})
         options["on_ready"](Viewer("127.0.0.1", 8712))
 
-    monkeypatch.setattr(view, "serve", serve)
+    monkeypatch.setattr(viewer_process, "serve", serve)
     ran = cli("view", "--no-browser", "--json", "--allow-host", "box")
     assert ran.json == {
         "spec_version": "0.1",
