@@ -7,8 +7,9 @@ import contextlib
 import pickle
 import subprocess
 import sys
+import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,6 +24,8 @@ from agentdbg.recorder.context import current_scope
 from agentdbg.recorder.deadline import Deadline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Recorded
 
 
@@ -168,6 +171,91 @@ def test_a_clock_that_strikes_while_the_run_is_being_left_does_not_leave_it_open
 
     assert struck
     assert recorded.only().types() == ["RUN_START", "RUN_END"]
+
+
+def test_a_block_that_is_not_told_of_its_stop_is_closed_all_the_same(recorded: Recorded) -> None:
+    """CPython 3.13 leaves the jump back of a loop out of the block that the loop stands in."""
+
+    def agent() -> None:
+        steps = 0
+        with traced_run("busy", max_duration_s=0.05):
+            while steps >= 0:
+                steps += 1
+
+    with pytest.raises(AgentDbgGuardrailExceeded):
+        agent()
+
+    _wait_until(lambda: "RUN_END" in recorded.only().types())
+    assert recorded.only().types() == ["RUN_START", "ERROR", "RUN_END"]
+    assert recorded.only().meta["status"] == "error"
+    with traced_run("the next"):
+        record_llm_call("m")
+    assert recorded.all()[1].types() == ["RUN_START", "LLM_CALL", "RUN_END"]
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_thread_that_is_just_starting_another_is_not_struck(recorded: Recorded) -> None:
+    """Until the new one runs it has the number of its creator, and would be the one that the stop is raised in."""
+    names: dict[str, Any] = {}
+    exec(compile("def start(wait, end): wait(0.2); end(True)", threading.__file__, "exec"), names)
+    ended: list[bool] = []
+
+    def agent() -> None:
+        with traced_run("r", max_duration_s=0.02):
+            names["start"](time.sleep, ended.append)
+            _work_until(time.monotonic() + 20)
+
+    with pytest.raises(AgentDbgGuardrailExceeded):
+        agent()
+    assert ended == [True]
+    assert recorded.only().types() == ["RUN_START", "ERROR", "RUN_END"]
+
+
+def _work_until(end: float) -> None:
+    while time.monotonic() < end:
+        pass
+
+
+_MANY = """
+import threading, time, agentdbg
+
+def agent():
+    with agentdbg.traced_run("r", max_duration_s=0.0005):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            thread = threading.Thread(target=sum, args=([1, 2],))
+            thread.start()
+            thread.join()
+            sum(n for n in range(30000))
+
+stopped = 0
+for _ in range(60):
+    try:
+        agent()
+    except agentdbg.AgentDbgGuardrailExceeded:
+        stopped += 1
+time.sleep(0.1)
+print(stopped)
+"""
+
+
+@pytest.mark.slow
+def test_a_stop_meets_the_block_that_it_is_for_and_nothing_else(recorded: Recorded) -> None:
+    """Not a thread that is just beginning, not the code after the block, and every run is closed."""
+    done = subprocess.run([sys.executable, "-c", _MANY], check=True, timeout=300, capture_output=True, text=True)
+
+    # What is raised in a callback of the garbage collector is ignored by the interpreter, and raised again later.
+    assert "thread started by" not in done.stderr
+    assert int(done.stdout) == 60
+    statuses = {run.meta["status"] for run in recorded.all()}
+    assert len(recorded.all()) == 60
+    assert "running" not in statuses
 
 
 _PROFILED = """
