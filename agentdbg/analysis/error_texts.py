@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from agentdbg.analysis.failure_statements import only_tells, states_failure
+from agentdbg.analysis.failure_statements import only_tells, states_failure, worked_after_all
 from agentdbg.analysis.program_endings import ends_failed, last_words
 from agentdbg.analysis.server_answers import is_error_page, is_status_line
 
@@ -18,6 +18,7 @@ __all__ = ["error_said_in", "is_error_text"]
 
 _LOOKED_AT = 200
 _SENTENCES_IN = 400
+_SHORT = 2_000
 _ERRNO_NAME = (
     "E(?:ACCES|ADDRINUSE|AI_AGAIN|CONNREFUSED|CONNRESET|EXIST|HOSTUNREACH|ISDIR|NOENT|NOTDIR|NOTEMPTY|NOTFOUND|PERM|PIPE"
     "|TIMEDOUT)"
@@ -25,25 +26,29 @@ _ERRNO_NAME = (
 _ERROR_TEXT = re.compile(
     r"\s*(?:(?:Code: \d+\. )?(?:[A-Za-z_][\w.]*(?:::\w*)*)?(?:Error|Exception)\s*:(?!\s*(?:Raised|Thrown|Occurs) )"
     r"|Traceback \(most recent call last\)"
-    r"|(?:error|fatal|failed)\s*:"
+    r"|(?:error|fatal|failed)\s*:(?!\s*(?:0|no|none)\s*(?:$|[\n,;]))"
     r"|ERROR(?=\s*[:\d(\[\]-]|\s+[A-Z]|\s*$|\s+(?:at|calling|executing|in|running|while)\b)"
     r"|(?i:an error occurred|an exception occurred)"
     r"|(?i:(?:bash|sh|zsh): )|HTTP(?:/[\d.]+)? [45]\d\d\b(?!(?: [A-Z]\w+)* (?:is|are|means?)\b| [a-z])"
     r"|(?:Error )?[45]\d\d (?:[A-Z][a-z]+ ?){1,3}(?:$|[:.\n])|Error [45]\d\d:"
     # The class of an exception behind its module, as other languages and databases print it; programs that crashed.
     r"|\(?(?:[a-z_]\w*\.)+(?:[A-Z]\w*(?:Error|Exception)\b|(?<=errors\.)[A-Z]\w*: |(?<=exceptions\.)[A-Z]\w*: )"
-    r"|Caused by: |ORA-\d{5}: |error\[\w+\]: |npm (?:ERR!|error) |make(?:\[\d+\])?: \*\*\* |panic: |goroutine \d+ \["
-    r"|thread '[^'\n]*' panicked at |Segmentation fault\b\s*(?:$|\()|Killed\s*$|(?:\S+: )?net::ERR_"
+    r"|Caused by: |ORA-\d{5}: |error\[\w+\]: |npm (?:ERR!|error) |make(?:\[\d+\])?: \*\*\* |panic: "
+    r"|terminate called after |goroutine \d+ \["
+    r"|thread '[^'\n]*' panicked at |(?:Segmentation fault|Bus error|Aborted|[A-Z][a-z ]+)\b\s*\(core dumped\)"
+    r"|Segmentation fault\b\s*$|Killed\s*$|(?:\S+: )?net::ERR_"
     r"|near \"[^\"]*\": syntax"
     r"|File \"[^\"\n]+\", line \d+[^\n]*\n|[^\n]{1,120}\(\w+Error\)\s*(?:$|\n)|E: (?:Unable|Could|Failed|Package)\b"
     rf"|(?:connect|read|write|getaddrinfo|open|spawn|bind|listen|socket) {_ERRNO_NAME}\b|{_ERRNO_NAME}: (?!see )[a-z])"
 )
 _LABELLED = re.compile(
     # "SQL error: …", "MCP error -32602: …", "Error response from daemon: …"; but "Connection error: 0, timeout: 0".
-    r"""(?:[a-z_][\w./-]*:\ )? (?:(?!info|debug|warn|handl|caught|fix|ignor|expect|resolv|recover|from)[a-z'/-]+\ ){0,3}
-        [\[(]?(?:(?:failure|failed)(?=\s*:)|[a-z]*error|[a-z]*exception|fatal)[\])]?(?:\ (?:code|number|status))?:?
+    r"""(?:[a-z_][\w./-]*:\ )? (?:(?!info|on|debug|warn|handl|caught|fix|ignor|expect|resolv|recover|from)
+        [a-z'/-]+\ ){0,3}
+        [\[(]?(?:(?:failure|failed)(?=\s*:)|(?!on)[a-z]*error|[a-z]*exception|fatal)[\])]?
+        (?:\ (?:code|number|status))?:?
         (?:\ ?-?\d+|\ ?\([^()\n]{1,60}\)|\ '[45]\d\d\b[^'\n]*')?
-        (?:\ (?!handling|messages?|codes?|rates?|logs?|tests?|pages?|reports?|bars?|budgets?|types?|\d)
+        (?:\ (?!handling|messages?|codes?|rates?|logs?|tests?|pages?|reports?|bars?|budgets?|types?|proves?|\d)
            [a-z]+[^:\n]{0,80}?)?
         \s*[:!] (?!\s*(?: \d[\d.,]*\s*(?:$|[%,;)]) | none\b | no\b(?!\ such) | n/a
           | (?:raised|thrown|occurs|returned)\ (?:by|if|when) )) \s*\S
@@ -51,10 +56,22 @@ _LABELLED = re.compile(
       | (?-i:(?:[A-Z]\w*:\ )?(?:[A-Z]+_)+(?:FAILED|ERROR|DENIED|EXCEEDED|NOT_FOUND|UNAVAILABLE|EXHAUSTED|TIMEOUT)\b)
       | (?-i:[A-Z]\w*(?:Aborted|Conflict|Denied|Exceeded|Exists|Exit|Failed|Failure|Fault|Forbidden|Interrupt|Iteration
           |Mismatch|NotFound|Refused|Timeout|Unavailable)):\ \S
+      | (?!(?:example|possible|sample|typical)\b)(?:[\w.)-]+\ ){0,5}(?:error|exception|failure|traceback):\s*$
+      | (?:[\w'-]+\ ){1,6}(?:encountered|got|raised|received|reported|returned|threw)\ an\ (?:\w+\ )?
+          (?:error|exception)\b
+      | (?:access|bus|connection|internal|network|parse|protocol|runtime|server|ssl|syntax|system|tls|type|unexpected
+          |unknown|validation)\ error[.!]?\s*$
+      | (?:aborted|blocked|cancell?ed(?=:\ (?:by|user))|declined|denied|interrupted|refused|rejected):\ \S
+      | exception\ (?-i:[A-Z])\w*\( | \w+(?:[ ]\w+)?\ \[error\ \d+\]:
       | (?:an?|the)\ (?:\w+\ ){0,2}(?:error|exception)
         \ (?:(?:has\ )?(?:occurred|happened)|was\ (?:raised|thrown|returned))\b
       | something\ went\ wrong\b | (?:the\ )?tool\ (?:\w+\ )?(?:returned|raised)\ an?\ (?:error|exception)\b
-      | [\w.]+(?:Error|Exception)\s*$ | (?:error|fatal|failed)[.!]?\s*$
+      | [\w.]+(?:Error|Exception)\s*$ | (?:error|fatal|failed)[.!]?\s*$ | \w+:\ panic!\ (?=\()
+      | (?-i:[A-Z][a-z]+(?:\ [a-z]+){0,2}\ (?<!uman\ ))error
+          (?:\ at\ (?:char|col|line|pos)\w*\ \d+[^\n]*)?[.!]?\s*$
+      | (?-i:KeyboardInterrupt|Stop(?:Async)?Iteration|SystemExit)\s*$ | sqlstate\[(?!00)
+      | (?-i:(?:[a-z_]\w*\.)+[A-Z]\w*(?:Denied|Exceeded|Failed|Mismatch|NotFound|Refused|Timeout|Unavailable))\s*$
+      | [\w ]{1,40}\ due\ to\ (?:an?\ )?(?:\w+\ )?(?:error|exception)\b | merge\ conflicts?\ in\ \S
       | (?:error|exception)\s+(?:executing|running|calling|in|while|during|occurred|at|reading|parsing)\b
       | \S+\.\w{1,5}:\d+:\d+(?::|\ -)\ (?!warning|note|info)\S | err_\w+ | \(\d{3,5},\ ['"]
       | [45]\d\d\ [\w\ ]{3,30}:\ [a-z]
@@ -71,17 +88,28 @@ _LABELLED = re.compile(
 _TELLING = re.compile(
     r"^\w+: |^#|\d|conflict|err|exception|fail|fatal|level|undefined|wrong|_|[a-z][A-Z]|: \(", re.IGNORECASE
 )
-_PICTURE = re.compile(r"\*\*+ (?=\()|[^\w\s<\[({'\"`#|*>+=~.,;:/\\$-]+\s*")
-_PROMPT = re.compile(r"\s*(?:\$|>>>|PS [^>\n]*>|hint:|#(?= \S+\n\S+:\d+:)) [^\n]*\n")
+_PICTURE = re.compile(r"(?:\*\*+ (?=[(A-Z])|==\d+==|[^\w\s<\[({'\"`#|*>+=~.,;:/\\$-]+\s*)+")
+_PROMPT = re.compile(r"\s*(?:\$|>>>|PS [^>\n]*>|hint:|#(?= \S+\n\S+:\d+:)) [^\n]*\n|\s*\w+[>$] (?=\S+: )")
 """The command that a terminal shows above what it printed."""
+_PLACE = re.compile(r"(?:[ \t]*(?:[\w./\\:-]+:\d+(?::\d+)?:?|throw [^\n]*|[~^]+)?[ \t]*\n)+")
+"""Lines that show where in the code it was."""
+_TITLED = re.compile(
+    r"[^\n]*[:?–-]\s+(?:how to|what (?:it|they|is|are|to)|why"
+    r"|(?:an?|the) (?:\w+ ){0,2}(?:base|band|book|class|film|guide|history|introduction|novel|overview|podcast|story"
+    r"|tale))\b",
+    re.IGNORECASE,
+)
+"""A text about an error."""
 _LABEL = re.compile(
     r"\s*(?:output|stdout|stderr|result|observation|(?:code |execution )?(?:output|logs?))\s*:\s*", re.IGNORECASE
 )
 """What stands before the output of a program, and is no part of it."""
 _CODE = re.compile(
     r"\s*(?:assert|catch|class|const|def|except|export|func(?:tion)?|fn|if|import|let|new|print|private|public|raise"
-    r"|return|static|throw|try|use|var)\b.*[({:;=]|\s*(?://|/\*|<\w)"
+    r"|return|static|throw|try|use|var)\b.*[({:;=]|\s*(?://|/\*|<(?!\w+>:\d)\w)"
 )
+_USAGE = re.compile(r"usage: .*^(?:\S+ )?error: ", re.IGNORECASE | re.DOTALL | re.MULTILINE)
+"""How a program is to be called, and what was wrong with the call."""
 _LISTED = re.compile(r"\s*(?:[-*|#]|\d+[.)])\s")
 """A list below a line makes a heading of it."""
 
@@ -94,9 +122,11 @@ def is_error_text(text: str) -> bool:
 def error_said_in(text: str) -> str | None:
     """The text from its complaint on, without what stands before its words; None for any other text."""
     said = text
-    for before in (_LABEL, _PICTURE, _PROMPT):
+    for before in (_LABEL, _PICTURE, _PROMPT, _PLACE):
         said = said[found.end() :] if (found := before.match(said[:_LOOKED_AT])) else said
-    if is_error_text(said) or is_error_page(said) or _is_complaint(said):
+    if _TITLED.match(said[:_LOOKED_AT]) or worked_after_all(said):
+        return None
+    if is_error_text(said) or is_error_page(said) or _is_complaint(said) or _USAGE.match(said[:_SHORT]):
         return said
     return last_words(text)
 

@@ -12,14 +12,18 @@ __all__ = ["states_foreign_failure"]
 
 _LABELS = (
     "fehler fehlgeschlagen erreur échec erro errore fallo fout fel feil fejl virhe błąd chyba hiba hata eroare greška "
-    "viga kesalahan lỗi ошибка помилка грешка σφάλμα خطأ שגיאה 错误 錯誤 失败 失敗 エラー 오류 에러"
+    "viga kesalahan eroare خطأ त्रुटि lỗi ошибка помилка грешка σφάλμα خطأ שגיאה 错误 錯誤 失败 失敗 エラー 오류 에러"
 )
 """What stands before a colon where an English program writes "error:"."""
 _BEGINNINGS = (
     "impossible de", "impossible d'", "impossibile", "no se pudo", "no se puede", "no se ha podido",
     "no se encontró", "no se encuentra", "não foi possível", "não é possível", "nie można", "nie udało się",
     "nelze", "kan ikke", "kan inte", "kan niet", "kon niet", "не удалось", "невозможно", "не удаётся",
-    "es konnte kein", "ogiltig", "ogiltigt", "ungültige", "ungültiger", "ungültiges",
+    "ongeldig", "ongeldige", "ugyldig", "ugyldige", "gagal", "không thể", "nu s-a putut", "tiempo agotado",
+    "tempo esgotado", "délai dépassé", "zeitüberschreitung", "не вдалося", "neplatný", "neplatná", "nieprawidłowy",
+    "nieprawidłowa", "geçersiz", "virheellinen", "érvénytelen", "tidak dapat", "es konnte kein",
+    "nicht angemeldet", "nicht autorisiert", "nicht berechtigt", "no autorizado", "non autorizzato", "ogiltig",
+    "ogiltigt", "ungültige", "ungültiger", "ungültiges",
 )  # fmt: skip
 """What begins a statement of failure."""
 _ENDINGS = (
@@ -37,7 +41,11 @@ _ENDINGS = (
     "bestaat niet", "hittades inte", "nekades", "ikke funnet", "ikke fundet", "nægtet", "nektet", "nie znaleziono",
     "nie istnieje", "odmowa dostępu", "nenalezen", "nenalezena", "odepřen", "bulunamadı", "reddedildi", "başarısız",
     "не найден", "не найдена", "не найдено", "не существует", "запрещён", "запрещен", "запрещено", "отказано",
-    "отклонено", "отклонён", "истекло", "превышено", "превышен", "не знайдено",
+    "ei löydy", "ei löytynyt", "epäonnistui", "nem található", "sikertelen", "nu a fost găsit", "nu a fost găsită",
+    "nu există", "tidak ditemukan", "tidak valid", "không tìm thấy", "không hợp lệ", "không tồn tại", "thất bại",
+    "se nezdařilo", "selhalo", "neexistuje", "przekroczono limit", "nie powiodło się", "fant ikke", "findes ikke",
+    "finns inte", "finnes ikke", "δεν βρέθηκε", "απέτυχε", "отклонено", "отклонён", "истекло", "превышено",
+    "превышен", "не знайдено",
 )  # fmt: skip
 """What ends one, or stands before its circumstances."""
 _UNSPACED = (
@@ -45,7 +53,9 @@ _UNSPACED = (
     "没有权限", "超时", "逾時", "已过期", "失败", "見つかりません", "存在しません", "無効な", "无效",
     "見つかりませんでした", "できません", "できませんでした", "失敗しました", "拒否されました", "エラーが発生",
     "タイムアウトしました", "찾을 수 없", "실패했", "거부되", "존재하지 않", "권한이 없", "시간이 초과",
-    "결과가 없",
+    "결과가 없", "잘못된", "유효하지 않", "権限がありません", "不正な", "لم يتم العثور", "غير موجود", "غير صالح", "فشل",
+    "अमान्य", "नहीं मिल", "विफल", "ไม่พบ", "ไม่สามารถ", "ไม่ถูกต้อง", "ล้มเหลว", "לא נמצא", "לא חוקי", "נכשל",
+    "אין הרשאה",
 )  # fmt: skip
 """What states it wherever it stands, in languages that put no spaces between words."""
 
@@ -63,6 +73,13 @@ _LABELLED = re.compile(
     r"|nein\b|kein|non\b|nessun|aucun|ningun|無し|なし|无)\S",
     re.IGNORECASE,
 )
+_GOOD_NEWS = re.compile(
+    r"(?=.*(?:\b(?:błęd|err(?:eur|or)|erro|fehler|hata|ошиб|problem|problèm|проблем)|エラー|問題|错误|錯誤|问题|問題|오류|문제|에러))"
+    r".*(?:gefunden|trouv|encontr|trovat|gevonden|znalezion|bulun|hitta|funnet|fundet|найден|обнаружен"
+    r"|找到|发现|發現|見つかり|찾을)",
+    re.IGNORECASE,
+)
+"""No errors were found."""
 _PHRASED = re.compile(
     rf"(?:{_any_of(_BEGINNINGS)})\b|[^.\n]{{0,160}}\b(?:{_any_of(_ENDINGS)}|konnten? nicht (?:\w+ )?\w+ werden)\b"
     r"(?=[^.\w]*$|\s*[:,;!(]|\s+\S+\s*$)",
@@ -74,6 +91,8 @@ def states_foreign_failure(sentence: str) -> bool:
     """Whether the first sentence of a text states a failure in another language than English."""
     if _LABELLED.match(sentence):
         return True
+    if _GOOD_NEWS.search(sentence):
+        return False
     if not sentence.isascii() and any(phrase in sentence for phrase in _UNSPACED):
         return True
     words = _WORD.findall(sentence.lower())

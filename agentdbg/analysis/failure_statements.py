@@ -13,7 +13,7 @@ import re
 
 from agentdbg.analysis.failure_phrases import states_foreign_failure
 
-__all__ = ["only_tells", "states_failure"]
+__all__ = ["only_tells", "states_failure", "worked_after_all"]
 
 _LONGEST = 300
 """A subject may be anything, so what is said of one counts only where a text says little else."""
@@ -27,7 +27,7 @@ def _any(words: str) -> str:
 
 _CIRCUMSTANCES = _any(
     "after | as | at | because | before | by (?!the ) | due | during | for | from | if | in | on | or | right now"
-    " | since | so | to | trying | under | waiting | while | with | within | yet"
+    " | so | to | trying | under | waiting | while | with | within | yet"
 )
 _NUMBER = r"\d[\d.,]*\s*(?:%|m?s\b|[;,)]|$)"
 _ENDS = rf"(?= \s*$ | \s*[;,.!()–—] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_CIRCUMSTANCES}\b )"
@@ -45,17 +45,28 @@ _LISTED = re.compile(r"(?:[-*•#>+]|//|/\*|--|\[?\d{4}-\d\d-\d\d[\dT:., Z]*\]?|
 """A point of a list, a heading or a comment."""
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,80}'(?!\w)|\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`")
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s+\S|$)|\n|。")
+_CODE_NAME = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+){1,5}|(?:[A-Z]?[a-z]+)(?:[A-Z][a-z]+){1,5}")
+"""The name of an error, as services give it: `card_declined`, `USER_NOT_FOUND`, `InvalidToken`."""
+_WORDS_APART = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 _GOES_ON = re.compile(r"[.!]\s+(?:instead|so|but)\b", re.IGNORECASE)
 """What was asked for is not there, and here is something else."""
+_WORKED = re.compile(
+    r"[.;!\n].*\b(?:reconnected|recovered|succeeded|successful(?:ly)?)\b(?!.*\b(?:err|fail|not\b))"
+    r"|^\W*(?:\w+ ){0,4}?(?:connected|reconnected|recovered|succeeded) after\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _TELLS = re.compile(
     r"""\b(?:is|are|was|were)\s+(?:an?|the|one|often|raised|thrown|shown|written|used|usually)\b
         (?!\ (?:directory|required))
       | \b(?:means?|refers?\ to|stands?\ for|denotes?|indicates?|describes?)\b
       | \(\d{4}\) | ^(?!.*\bdid\ you\b).*\?\s*$ | ^(?:raised|thrown|occurs)\ (?:by|if|when)\b
+      | ^returns?\ \d | \bfor\ comment\b | \b(?:dans|em|en|im|nel|wurde[n]?|в)\ (?:19|20)\d\d\b
+      | ^(?:anleitung|como|comment|cómo|guide|как|руководство|wie)\b
+      | \b(?:he|she|his|her|him)\b | ,\ according\ to\b | \bin\ (?:Q[1-4]|\d+\ of\ \d+)\b
       | \b(?:in|since)\ (?:19|20)\d\d\b | \b(?:yesterday|last\ (?:\w+day|week|month|year|night)|ago)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A definition, a title with its year, a question, or what happened once."""
+"""A definition, a title with its year, a question, or what happened once or to somebody."""
 _NO_STATEMENT = re.compile(
     _any(
         # Somebody speaks, a condition, a heading, something that was done.
@@ -73,6 +84,8 @@ _WRONG = _any(
     "invalid | malformed | no such | non-existent | nonexistent | uncaught | undefined | unhandled | unknown"
     " | unrecogni[sz]ed | unresolved | unsupported"
 )
+_GENERAL = r"(?!\ (?:are|can|may|will)\b)"
+"""Not what is so of all of a kind: "invalid tokens are rejected"."""
 _WRONG_HERE = _any(
     "ambiguous | bad | duplicate | expired | illegal | incorrect | insufficient | missing | not enough | too many"
     " | unauthori[sz]ed | unexpected | wrong"
@@ -95,8 +108,14 @@ _NOUN = _any(
 _WORD = r"(?-i: \.{0,3}[a-z0-9_$*(…][\w.$*()…'/-]* | [A-Z0-9_]{2,}s? | Q )"
 """A word of a sentence; those of titles begin with capitals."""
 _GIVEN = _any("provided|supplied|specified|given|received|detected|encountered|for|in|at|near|on|from|of type")
-_GUARDED = _any("permission|access|authori[sz]ation|authentication|login|connection|request|operation|handshake")
-_DENIED = _any("denied | refused | rejected | forbidden | aborted | reset | lost | throttled | failed")
+_GUARDED = _any(
+    "access|authentication|authori[sz]ation|card|charge|connection|deployment|download|handshake|login|operation|payment"
+    "|permission|request|transaction|transfer|upload"
+)
+_DENIED = _any(
+    "aborted | blocked | cancell?ed | closed | declined | denied | failed | forbidden | lost | refused | rejected"
+    " | reset | throttled"
+)
 _NOT_SO = _any("found|allowed|permitted|implemented|supported|authori[sz]ed|authenticated|logged in|available")
 _ERRNO = _any(
     "argument list too long | bad file descriptor | broken pipe | file exists | forbidden | is a directory"
@@ -104,6 +123,28 @@ _ERRNO = _any(
     " | operation not permitted | unauthenticated | unauthori[sz]ed | unavailable"
 )
 _RIGHTS = _any(r"access | authori\w+ | credits? | enough | permissions? | privileges? | rights?")
+_IS = _any("is | was | were | has been | have been")
+_NOT = _any(
+    "accessible | allowed | attached | authenticated | authori[sz]ed | available | configured | connected | defined"
+    " | executed | found | given | implemented | initiali[sz]ed | installed | interactable | logged in | performed"
+    " | permitted | processed | provided | reachable | readable | recogni[sz]ed | registered | saved | sent | set"
+    " | specified | supplied | supported | visible | writable"
+)
+_WORK = _any("action | call | command | execution | operation | process | query | request | run | script | step | tool")
+_STOPPED = _any("aborted | blocked | cancell?ed | declined | denied | interrupted | rejected | stopped | terminated")
+_IN_GENERAL = r"""(?! an?\ .*\bcan | [a-z\ ]+s\ can | (?!failed|expired|denied|refused|rejected|unauth)[a-z]+ed\b
+    | \w+ing\ is\b )"""
+"""What is so of all things of a kind ("tickets cannot be changed"), and what somebody has done."""
+_TERSE = re.compile(
+    rf"""{_IN_GENERAL}(?-i:\w+(?:\ [a-z\d'-]+|\ [A-Z\d]+){{0,3}}?) (?<!\bno)(?<!\bnone)\ (?:is\ (?:currently\ )?)? (?:
+        {_any("corrupt | exhausted | expired | exceeded | failed | fails | invalid | malformed | mismatch | missing")}
+      | {_any("overloaded | rolled back | timed out | unavailable | unknown | unreachable | unsupported")}
+      | too\ \w+ | out\ of\ (?:bounds|memory|range|space) | (?:not|no\ longer)\ (?:{_NOT}|{_NOT_SO}|valid)
+      | (?:already\ )?{_any("registered | taken")} | by\ zero ) (?:[.!]?\s*$|:)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A text of few words, as programs with little room say it: "balance too low", "host unreachable"."""
+_LONGEST_TERSE = 60
 _BEGINS = re.compile(
     rf"""(?:
       # What could not be done.
@@ -112,7 +153,7 @@ _BEGINS = re.compile(
           | {_any("could not | couldn't | cannot | can not | can't")}\ (?!is\b)(?-i:[a-z])\w* | impossible\ to\ [a-z] )
         (?![^:]*,\ (?:the|an?|it|he|she|they)\b)
       # What is wrong with what was given.
-      | (?: {_WRONG} (?:\ {_WORD}){{1,5}}?
+      | (?: {_WRONG} (?:{_GENERAL}\ {_WORD}){{1,5}}?
           | (?:{_WRONG}|{_WRONG_HERE}) (?:\ [\w'/-]+){{0,4}}?\ {_NOUN}(?:e?s)? (?:\ {_WORD})?? )
         (?= \s*$ | \s*[;,.!(=] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_GIVEN}\b )
       # What was refused, or took too long.
@@ -124,11 +165,23 @@ _BEGINS = re.compile(
         ){_ENDS}
       | (?:[\w/]+\ ){{0,3}}time-?out
         (?=\s*$ | \s*[.!] | \s*:(?!\s*{_NUMBER})\s | \ {_any("after | exceeded | waiting | while")}\b )
-      | (?:(?:we're|we\ are|i'm)\ )?sorry,?\ (?:but|no|something|that|the|this|we|you|your)\b
+      | no\ (?:\w+\ ){{1,3}}exists?\b | there\ (?:is|was)\ no\ (?:\w+\ ){{1,3}}(?:called|matching|named|with)\ \S
+      | (?:i|we)\ (?:found|could\ find)\ no\ \w | empty\ (?:body|reply|response)\b
+      | (?:please\ )?verify\ (?:that\ )?you\ are\ (?:not\ )?(?:a\ )?(?:human|robot)
+      | {_any("argument | field | flag | key | option | parameter | property")}\ Q
+        \ is\ {_any("required | missing | invalid")}
+      | (?:[\w'-]+\ ){{1,4}}(?:died|hang\ up|hung\ up){_ENDS} | socket\ hang\ up
+      | (?:(?:we're|we\ are|i'm)\ )?sorry,?
+        \ (?:but|no|i\ (?:am|can|could|do|don|was)|something|that|the|this|we|you|your)\b
       | expected\ [^,]{{1,60}},?\ (?:but\ )?(?:got|received|found|was)\b | \d+\ validation\ errors?\ for\b
       | (?:reached|exceeded|hit)\ (?:the\ |your\ )?(?:max\w*|limit)\b
       | (?:please\ enable|(?:\w+\ ){{0,3}}requires)\ (?:javascript|cookies)\b
       | no\ (?:\w+\ ){{1,3}}(?:registered|configured|defined|installed|supplied|specified|provided|given)\b
+      | no\ (?:\w+\ ){{1,3}}(?:called|for|like|matching|named|with)\ [^:\n]{{1,80}}?
+        \ (?:exists?|matche[sd]|{_IS}\ {_NOT})\b
+      | (?:\w+\ ){{0,3}}{_WORK}\ {_IS}\ {_STOPPED}\b
+      | you\ (?:can't|cannot|may\ not)\ \w+\ (?:here|that|this)\b | (?:giving\ up|aborting)\b
+      | unexpected\ (?:character|end|eof|identifier|indent|keyword|symbol|token)\b
       | the\ user\ (?:doesn't|does\ not)\ want\b | no\ module\ named\b
       | you(?: (?:'ve|\ have)?\ (?:already\ )?{_any("exceeded | reached | run out of | used up | hit")}\ your
           | \ (?:do\ not|don't)\ have\ (?:\w+\ ){{0,3}}{_RIGHTS}
@@ -137,16 +190,10 @@ _BEGINS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-_IS = _any("is | was | were | has been | have been")
-_NOT = _any(
-    "accessible | allowed | attached | authenticated | authori[sz]ed | available | configured | connected | defined"
-    " | executed | found | given | implemented | initiali[sz]ed | installed | interactable | logged in | performed"
-    " | permitted | processed | provided | reachable | readable | recogni[sz]ed | registered | saved | sent | set"
-    " | specified | supplied | visible | writable"
-)
 _BROKEN = _any(
     "aborted | blocked | corrupt | corrupted | denied | interrupted | invalid | killed | malformed | offline"
-    " | out of bounds | out of memory | out of range | refused | reset | throttled | unauthori[sz]ed | unavailable"
+    " | overloaded"
+    " | out of bounds | out of memory | out of range | refused | throttled | unauthori[sz]ed | unavailable"
     " | undefined | unreachable | unsupported"
 )
 _EXPECTED = _any(
@@ -159,16 +206,15 @@ _DOES_NOT = _any(
     r" | recogni[sz]e | respond | understand"
 )
 _IS_NOT = _any(
-    "a known | a recogni[sz]ed | a valid | allowed to | an existing | authori[sz]ed to | callable | iterable"
-    " | permitted to | recogni[sz]ed as | subscriptable"
+    "a known | a recogni[sz]ed | a valid | allowed to | an existing | assignable | authori[sz]ed to | callable"
+    " | clickable | editable | executable | hashable | iterable | permitted to | recogni[sz]ed as | serializable"
+    " | subscriptable"
 )
 _SUBORDINATE = _any(
     "are | because | claims? | if | reported | reports? | said | says | that | thinks? | unless | until | when"
     " | where | whether | which | who"
 )
 """What was not found "when …" or "which …" is a part of another sentence."""
-_IN_GENERAL = r"""(?! an?\ .*\bcan | [a-z\ ]+s\ can | (?!failed|expired|denied|refused|rejected|unauth)[a-z]+ed\b )"""
-"""What is so of all things of a kind ("tickets cannot be changed"), and what somebody has done."""
 _SAID_OF_IT = re.compile(
     rf"""{_IN_GENERAL}(?:\S(?:(?!\ {_SUBORDINATE}\b)[^:\n]|:(?=\S)){{0,160}}?)??\b(?:
       (?: could(?:\ not|n't)\ (?:be|have)\ \w+
@@ -184,7 +230,12 @@ _SAID_OF_IT = re.compile(
           (?:\ (?:{_any("the | your | its")}\ )?{_any("maximum|limit|quota|balance|allowed|available")}[\w\ ]*)?
         | {_any("limit | quota")}\ (?:(?:was|has\ been|is)\ )?{_any("reached | hit")}
       ){_ENDS}
-      | (?: {_any("do | does | did")}(?:\ not|n't)\ {_DOES_NOT} | is\ not\ {_IS_NOT} | has\ no\ attribute
+      | {_NOUN}\ is\ {_any("busy | closed | disabled | down | full | locked | suspended")}{_ENDS}
+      | (?: (?:{_any("does | did | you do")}(?:\ not|n't)\ {_DOES_NOT} | do(?:\ not|n't)\ (?:appear|exist|match))
+          | is\ not\ {_IS_NOT} | is\ outside\ (?:of\ )?the\ (?:allowed|permitted|valid)
+          | is\ in\ the\ past | is\ password[ -]protected | appears?\ to\ have\ (?:crashed|died|failed)
+          | but\ \w+\ is\ false
+          | has\ no\ attribute
           | {_any("password | authentication | login | captcha")}\ (?:is\ )?required | got\ an\ unexpected
           | {_any("cannot | can't | could not | couldn't | unable to")}
             \ {_any("access|connect|create|find|load|open|read|remove|resolve|stat")}
@@ -193,15 +244,18 @@ _SAID_OF_IT = re.compile(
 )
 
 _TELLING = re.compile(
-    r"\b(?:able|aborted|accepted|access|already|ambiguous|argument|authentication|bad|blocked|broken|can|cannot|"
-    r"captcha|configured|correct|corrupt|corrupted|could|couldn|crashed|deadline|deadlock|defined|denied|descriptor|"
-    r"did|didn|directory|do|does|doesn|don|duplicate|enable|exceeded|exceeds|exhausted|expected|expired|fail|failed|"
-    r"file|forbidden|given|has|hit|illegal|impossible|incorrect|installed|insufficient|interrupted|invalid|is|isn|"
-    r"killed|limit|login|longer|malformed|may|missing|must|no|non|nonexistent|not|offline|operation|out|password|"
-    r"permission|provided|quota|re|reached|refused|refusing|registered|requires|reset|route|sorry|specified|such|"
-    r"supplied|terminated|throttled|time|timed|timeout|too|unable|unauthenticated|unauthorised|unauthorized|"
-    r"unavailable|uncaught|undefined|unexpected|unhandled|unknown|unreachable|unrecognised|unrecognized|unresolved|"
-    r"unsupported|validation|ve|was|wasn|were|wrong|you)\b",
+    r"\b(?:able|aborted|aborting|accepted|access|already|ambiguous|argument|authentication|available|bad|"
+    r"blocked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|configured|constraint|correct|"
+    r"corrupt|corrupted|could|couldn|crashed|deadline|deadlock|declined|defined|denied|descriptor|did|"
+    r"didn|died|directory|disabled|do|does|doesn|don|down|duplicate|empty|enable|exceeded|exceeds|"
+    r"exhausted|expected|expired|fail|failed|fails|file|forbidden|found|full|given|giving|hang|has|"
+    r"hit|hung|illegal|impossible|incorrect|installed|insufficient|interrupted|invalid|is|isn|killed|"
+    r"limit|locked|login|longer|low|malformed|may|mismatch|missing|must|no|non|nonexistent|not|"
+    r"offline|operation|out|overloaded|password|permission|provided|quota|re|reached|refused|refusing|"
+    r"registered|requires|reset|rolled|route|sorry|specified|stopped|such|supplied|supported|suspended|"
+    r"taken|terminated|throttled|time|timed|timeout|too|unable|unauthenticated|unauthorised|unauthorized|"
+    r"unavailable|uncaught|undefined|unexpected|unhandled|unknown|unreachable|unrecognised|unrecognized|"
+    r"unresolved|unsupported|validation|ve|verify|was|wasn|were|wrong|you|zero)\b",
     re.IGNORECASE,
 )
 """A sentence with none of these words is looked at no further."""
@@ -212,9 +266,16 @@ def only_tells(sentence: str) -> bool:
     return _TELLS.search(sentence) is not None
 
 
+def worked_after_all(text: str) -> bool:
+    """Whether a short text says in the end that what it speaks of worked: "attempt 1 failed. Attempt 2 succeeded"."""
+    return len(text) <= _LONGEST and _WORKED.search(text) is not None
+
+
 def states_failure(text: str) -> bool:
     """Whether the first sentence of a text, without who says it, is a statement of failure."""
-    text = text.strip()
+    text = text.strip().replace("’", "'")
+    if _CODE_NAME.fullmatch(text):
+        text = _WORDS_APART.sub(" ", text).lower()
     said, is_program = _without_prefixes(text)
     is_program = is_program or _WRAPPED.match(said) is not None
     end = found.start() if (found := _SENTENCE_ENDS.search(said)) else len(said)
@@ -233,7 +294,8 @@ def states_failure(text: str) -> bool:
         return True
     if not is_program and (len(text) > _LONGEST or _NO_STATEMENT.match(sentence)):
         return False
-    return any(map(_SAID_OF_IT.match, said_by_all))
+    is_terse = len(text) <= _LONGEST_TERSE and "\n" not in text
+    return any(map(_SAID_OF_IT.match, said_by_all)) or (is_terse and _TERSE.match(sentence) is not None)
 
 
 def _without_prefixes(text: str) -> tuple[str, bool]:

@@ -29,9 +29,11 @@ _COUNTED = re.compile(
            | (?:found\ )?[1-9]\d*\ (?:\w+\ )?{_FAILED}(?:\ (?:generated|found|emitted))?(?:\ in\ \d+\ .*)?\.?
            | [^%]{{0,60}}?\b\d+\ (?:of|/|out\ of)\ \d+\b
              [^%]{{0,40}}?(?:(?<!\ 0)(?<!\ no)(?<!\ none)\ failed|could\ not\ be)\b[^%]*
-           | [\w ]*(?-i:FAILED|FAILURE)\ (?:\([\w ]+=[1-9]|\S+::|in\ \d).* | test\ result:\ FAILED\b.*
+           | (?-i:[A-Z]+\ (?:FAILED|FAILURE)) | [\w ]*(?-i:FAILED|FAILURE)\ (?:\([\w ]+=[1-9]|\S+::|in\ \d).*
+           | test\ result:\ FAILED\b.*
            | =*\ ?(?-i:FAILURES|ERRORS)(?:!|\ =+)
-           | tests?:.*\b(?:failures|errors):\ [1-9].* | ---\ (?-i:FAIL):.*
+           | \W*\d+\ problems?\ \([1-9]\d*\ errors?\b.*
+           | tests?(?:\ run)?:.*\b(?:failures|errors):\ [1-9].* | ---\ (?-i:FAIL):.*
            | (?-i:FAIL)(?:\t.*|\ +\S+\.(?:test|spec)\..*)? )\s*""",
     re.VERBOSE | re.IGNORECASE,
 )

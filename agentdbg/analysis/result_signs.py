@@ -10,6 +10,7 @@ of failures, a page about errors and code that raises one are results like any o
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import Any
 
 from agentdbg.analysis.call_results import failure_of
@@ -46,11 +47,22 @@ _SAYS_DONE = frozenset(
 )
 _OWN_IDS = frozenset({"id", "requestid", "traceid", "toolcallid", "callid", "correlationid", "valid", "invalid"})
 _STATES = frozenset({"estado", "outcome", "result", "state", "status"})
-_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc", "retcode", "errcode", "errno", "ret"})
+_EXIT = frozenset({"exit", "exitcode", "returncode", "exitstatus", "rc", "retcode", "errcode", "errno", "ret"})
 _STATUS = frozenset({"statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode", "status"})
 _CODE = frozenset({"code", "cod", *_STATUS})
 _ERRORS = frozenset({"err", "erreur", "errmsg", "error", "fehler", "errormsg", "failure", "toolerror"})
-_ERROR_WORDS = frozenset({"exception", "errormessage", "errorcode", "errortext", "failuremessage", "functionerror"})
+_ERROR_WORDS = frozenset(
+    {
+        "faultcode",
+        "faultstring",
+        "exception",
+        "errormessage",
+        "errorcode",
+        "errortext",
+        "failuremessage",
+        "functionerror",
+    }
+)
 _NO_ERROR = frozenset({"", "0", "false", "n/a", "na", "nil", "no", "none", "null", "ok", "success"})
 _REFUSED_WORDS = frozenset({"declined", "denied", "refused", "rejected"})
 _FAILED_WORDS = frozenset(
@@ -73,7 +85,8 @@ _BESIDE_A_MESSAGE = frozenset({"code", "documentationurl", "requestid", "timesta
 """An answer of nothing but a message is told by its words, as a text is."""
 _BESIDE_A_CODE = frozenset({"details", "errors", "hint", "name", "status", "type", *_BARE_MESSAGE, *_BESIDE_A_MESSAGE})
 _FINE_CODE = re.compile(r"0+|[123]\d\d|ok|success\w*|none|[A-Z]{2,3}", re.IGNORECASE)
-_ERROR_ITEM = frozenset({"errorcode", "fields", "message"})
+_ERROR_ITEM = frozenset({"code", "errorcode", "fields", "message"})
+_CLASS = re.compile(r"[A-Z]\w*(?:Error|Exception)")
 _ERRNO = re.compile(r"E[A-Z]{3,}")
 _DONE_COUNT = re.compile(
     r"(?:total|num|n|records|rows|items)?(?:accepted|completed|created|deleted|done|entries|imported|inserted|indexed|items"
@@ -91,7 +104,21 @@ _OVER_TIME = re.compile(
     r"(?:^|_)(?:avg|date|day|from|hour|month|mean|p\d\d|period|rate|ratio|since|week|window|year)(?:_|$)"
 )
 """Figures of a stretch of time are a report about others."""
-_AROUND = ("result", "response", "data", "output", "content", "body", "value", "structuredContent")
+_TOLD_BY_TEXT = MappingProxyType(
+    {
+        "signal": re.compile("SIG"),
+        "sqlstate": re.compile("(?!00)"),
+        "stacktrace": re.compile("Traceback"),
+        "traceback": re.compile("Traceback"),
+    }
+)
+_MEMBER = re.compile(r"([A-Za-z_][\w-]{0,30}): +(\S.*)")
+_FEWEST_LINES = 2
+_ABOUT_OTHERS = ("common", "frequent", "known", "last", "past", "recent", "top")
+_AROUND = (
+    *("result", "toolResult", "tool_result", "response", "reply", "data", "output", "observation", "content", "text"),
+    *("body", "value", "structuredContent"),
+)
 _WORDS = (
     "error",
     "errors",
@@ -124,20 +151,44 @@ def error_in_result(result: Any) -> str | None:
 
 def _error_in(result: Any, depth: int) -> str | None:
     if isinstance(result, str):
-        return one_line(said, 160) if (said := error_said_in(result)) else None
+        return _error_in_text(result)
     if isinstance(result, list):
+        if len(result) == 1 and isinstance(result[0], str):
+            return one_line(result[0], 160) if is_error_text(result[0]) else None
         return next((one for item in result[:_MOST_ITEMS] if (one := _error_of_one_item(item))), None)
     if not isinstance(result, dict) or depth > _DEEPEST:
         return None
-    error = next((one for key, one in result.items() if plain_key(key) in _ERRORS and _is_told(one)), None)
+    error = next((one for key, one in result.items() if _names_error(key) and _is_told(one)), None)
     if error is not None:
         return one_line(failure_of({"error": error}).text, 160)
     why = _why(result)
     return one_line(_words(result) or why, 160) if why is not None else _error_inside(result, depth)
 
 
+def _error_in_text(text: str) -> str | None:
+    members = _members_in(text)
+    if members and (why := _why(members)):
+        return one_line(_words(members) or why, 160)
+    return one_line(said, 160) if (said := error_said_in(text)) else None
+
+
+def _names_error(key: Any) -> bool:
+    return plain_key(key).rpartition(".")[2] in _ERRORS
+
+
+def _members_in(text: str) -> dict[str, Any]:
+    """The members of a text whose every line is one: `status: error`, as YAML and many programs print them."""
+    lines = text.splitlines() if len(text) <= _SHORT else []
+    found = [_MEMBER.fullmatch(line) for line in lines]
+    if len(lines) < _FEWEST_LINES or not all(found):
+        return {}
+    return {one[1]: int(one[2]) if one[2].isdigit() else one[2] for one in found if one}
+
+
 def _error_of_one_item(item: Any) -> str | None:
     """What one of many results says of its failure: `{"id": 2, "ok": false, "error": "gone"}`."""
+    if isinstance(item, dict) and list(map(plain_key, item)) == ["error"] and _is_told(*item.values()):
+        return one_line(failure_of(item).text, 160)
     if isinstance(item, dict) and {plain_key(key) for key in item} <= _ERROR_ITEM and "message" in item:
         return one_line(str(item["message"]), 160)
     if not isinstance(item, dict) or not any(
@@ -172,7 +223,8 @@ def _is_items(thing: Any) -> bool:
 def _said_in(result: dict[str, Any], depth: int) -> str | None:
     """What a result says that is nothing but a message, or what a program printed."""
     printed = result.get("stderr")
-    if isinstance(printed, str) and is_error_text(printed) and not result.get("stdout"):
+    has_ended_well = any(plain_key(key) in _EXIT and item == 0 for key, item in result.items())
+    if isinstance(printed, str) and is_error_text(printed) and not result.get("stdout") and not has_ended_well:
         return _error_in(printed, depth + 1)
     said = [item for key, item in result.items() if plain_key(key) not in _BESIDE_A_MESSAGE]
     is_bare = len(said) == 1 and isinstance(said[0], str) and not _BARE_MESSAGE.isdisjoint(map(plain_key, result))
@@ -220,7 +272,7 @@ def _why(result: dict[str, Any]) -> str | None:
 
 def _why_together(result: dict[str, Any]) -> str | None:
     """Which members say it that say nothing alone."""
-    status, raised = result.get("status"), result.get("__type")
+    status, raised = result.get("status") or result.get("outcome"), result.get("__type")
     code = next((item for key, item in result.items() if plain_key(key) in _CODE), None)
     is_code = (type(code) is int and code < 0) or _is_http_error(code) or _ERRNO.fullmatch(str(code)) is not None
     is_refused = isinstance(status, str) and status.lower() in _REFUSED_WORDS and bool(_words(result))
@@ -236,9 +288,14 @@ def _why_together(result: dict[str, Any]) -> str | None:
         "not done": _is_undone(result),
         "no success": any(plain_key(key) in _SAYS_DONE and one == 0 for key, one in result.items())
         and bool(_words(result)),
-        "type error": isinstance(result.get("message") or result.get("msg"), str) and result.get("type") == "error",
+        "type error": isinstance(result.get("message") or result.get("msg"), str)
+        and any(_is_error_class(result.get(key)) for key in ("type", "name")),
     }
     return next((sign for sign, is_so in signs.items() if is_so), None) or _failed_part(result)
+
+
+def _is_error_class(name: Any) -> bool:
+    return isinstance(name, str) and (name in ("error", "Error") or _CLASS.fullmatch(name) is not None)
 
 
 def _complaints_in(result: dict[str, Any]) -> Any:
@@ -246,14 +303,14 @@ def _complaints_in(result: dict[str, Any]) -> Any:
     if any(plain_key(key) in ("valid", "isvalid") for key in result):
         return None  # what was checked is wrong
     for key, item in result.items():
-        if not isinstance(item, (list, dict)) or not item:
+        if not isinstance(item, (list, dict)) or not item or item == {"count": 0}:
             continue
         name = plain_key(key)
         if name == "errors" and isinstance(item, list) and _is_of_graphql(item[0]):
             return item
         others = [one for other, one in result.items() if other != key and plain_key(other) not in ABOUT_THE_CALL]
         if (name == "errors" and not result.get("data")) or (
-            name.endswith(("errors", "errormessages")) and not any(others)
+            name.endswith(("errors", "errormessages")) and not name.startswith(_ABOUT_OTHERS) and not any(others)
         ):
             return item
     return None
@@ -314,13 +371,14 @@ def _is_record(result: dict[str, Any], status: Any) -> bool:
 def _says_failed(key: str, item: Any) -> bool:
     """Whether one member of a result says by itself that the call failed."""
     if key in _EXIT:
-        return type(item) is int and item != 0
+        return (type(item) is int and item != 0) or (isinstance(item, str) and whole_number(item) not in (None, 0))
     if key in _ERROR_WORDS:
-        return isinstance(item, str) and _is_told(item)
-    if key == "sqlstate":
-        return isinstance(item, str) and not item.startswith("00")
+        return _is_told(item)
+    if key in _TOLD_BY_TEXT:
+        return isinstance(item, str) and _TOLD_BY_TEXT[key].match(item) is not None
     if key == "status" and isinstance(item, dict):
-        return _is_http_error(item.get("code")) or _is_told(item.get("error"))
+        is_of_rpc = item.get("code") in range(1, 17) and bool(item.get("message"))
+        return is_of_rpc or _is_http_error(item.get("code")) or _is_told(item.get("error"))
     is_word = key in _STATES and isinstance(item, str) and item.lower() in _FAILED_WORDS
     is_told = (key in _SAYS_FAILED and _truth(item) is True) or (key in _SAYS_DONE and _truth(item) is False)
     is_told = is_told or (key == "ok" and type(item) is int and item == 0)

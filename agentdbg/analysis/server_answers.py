@@ -36,7 +36,7 @@ _ERROR_TITLE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ERROR_DOCUMENT = re.compile(
-    r"""\s*(?:<\?xml[^>\n]*>\s*)? (?: <(?:\w+:)?\w*(?:error|exception|fault)(?:s|response)?\b(?!/)
+    r"""\s*(?:<\?xml[^>\n]*>\s*)? (?: <(?:\w+:)?\w*(?:error|exception|fault)(?:s|response)?\b(?![/-]|\s+count=["']0)
       | <\w+\b[^>\n]{0,120}\b(?:status|stat|result|success)=["'](?:error|fail(?:ed|ure)?|false)["']
       | (?:<[^<>\n]{1,120}>\s*){1,6}<(?:\w+:)?fault(?:string|code)?\b )""",
     re.VERBOSE | re.IGNORECASE,
