@@ -150,7 +150,7 @@ def test_one_sentence_that_says_something_is_an_answer(text: str) -> None:
 
 def test_long_texts_are_looked_at_in_no_time() -> None:
     """An answer may be a book, and a list asks for hundreds of them."""
-    began = time.perf_counter()
+    began = time.process_time()
     for text in (
         "you're welcome " * 30,
         "if you " * 70,
@@ -161,4 +161,4 @@ def test_long_texts_are_looked_at_in_no_time() -> None:
     ):
         without_closing_word(text)
 
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1

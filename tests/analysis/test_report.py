@@ -83,8 +83,8 @@ def test_the_users_frame_is_neither_a_librarys_nor_ours() -> None:
 
 def test_a_stack_of_blank_lines_costs_nothing() -> None:
     """A pattern that looks for frames must not try every blank line with every other one."""
-    began = time.perf_counter()
+    began = time.process_time()
 
     assert user_frame("\n" * 200_000) is None
     assert user_frame(" " * 200_000) is None
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
