@@ -7,6 +7,7 @@ what is there. It opens only events that failed, and of those a bounded number.
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -44,6 +45,8 @@ __all__ = ["Coverage", "FailedCalls", "Figures", "RecordedError", "Tally", "figu
 
 _FAILURES_OPENED = 500
 """Beyond this many the sentence says `over 500 times`; opening every failed call of a million would take seconds."""
+_FIGURES = re.compile(r"(?<!\[Errno )(?<!\d)(?!(?<!\w)[45]\d\d(?!\w))\d+")
+"""Pages, ports and seconds, by which one error differs from the next; but not the code of an answer or of an error."""
 _AT_ONCE = 4_096
 _IS_MODEL = bytes(kind == LLM for kind in range(256))
 _IS_CALL = bytes(kind in CALL_KINDS for kind in range(256))
@@ -68,12 +71,17 @@ class Figures(TypedDict):
 
 @dataclass
 class FailedCalls:
-    """Calls, or spans, of one name that failed with one and the same error."""
+    """Calls, or spans, of one name that failed with one error, or with errors that differ in their figures alone."""
 
     name: str
     failure: Failure
     kind: int
     numbers: list[int] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
+
+    @property
+    def is_one_error(self) -> bool:
+        return len(self.texts) <= 1
 
 
 @dataclass(frozen=True)
@@ -299,8 +307,10 @@ class Tally:
         self._opened.append((number, failure))
         if not is_passed_on:
             name = str(event.get("name") or "a call")
-            group = self.failures.setdefault((name, failure.text), FailedCalls(name, failure, kind))
+            alike = _FIGURES.sub("0", failure.text)
+            group = self.failures.setdefault((name, alike), FailedCalls(name, failure, kind))
             group.numbers.append(number)
+            group.texts.add(failure.text)
 
     def _span_around(self, number: int) -> int:
         """What an event stands directly inside; a tool stands where the model call does that asked for it."""
@@ -325,7 +335,7 @@ class Tally:
         if not failure.error_type and not failure.message:
             return None
         calls = (group for group in reversed(self.failures.values()) if group.kind in CALL_KINDS)
-        return next((group for group in calls if group.failure.text == failure.text), None)
+        return next((group for group in calls if failure.text in group.texts), None)
 
 
 def _positions(column: bytes, code: int, begin: int) -> list[int]:

@@ -111,6 +111,32 @@ def test_a_second_kind_of_failure_gets_a_line_of_its_own() -> None:
     ]
 
 
+def test_errors_that_differ_in_their_figures_are_one() -> None:
+    """Eleven pages that took too long are one thing to mend; a refusal and a crash of the server are two."""
+    story = Story()
+    for page in (13, 110, 207):
+        story.tool("read_page", error=f"page {page} took longer than 30 s")
+    for status in (403, 500):
+        story.tool("send", error=f"HTTP {status}")
+    story.end()
+
+    assert [text for _, text in story.said()] == [
+        "Finished, but read_page failed 3 times, first with: page 13 took longer than 30 s",
+        "2 other calls failed, among them send: HTTP 403",
+    ]
+
+
+def test_an_error_that_came_with_other_figures_before_is_quoted_as_it_ended_the_run() -> None:
+    """The words of the last one are in the user's terminal."""
+    story = Story()
+    story.tool("connect", error="no answer from host 1")
+    story.tool("connect", error="no answer from host 2")
+    story.write("ERROR", "ERROR", {"error_type": None, "message": "no answer from host 2"})
+    story.end("error")
+
+    assert story.said("error")[0] == (2, "connect failed twice, first with: no answer from host 1, the last time uncaught.")
+
+
 def test_a_failed_call_that_ended_the_run_is_the_cause() -> None:
     """The ERROR event repeats the call's exception; the call is where to look."""
     story = Story()

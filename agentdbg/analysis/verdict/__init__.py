@@ -92,7 +92,7 @@ def _finished(case: Case) -> Verdict:
 def _failed_on_the_way(case: Case, answer: str | None) -> Line:
     group = case.groups[0]
     often = times(group, case.tally.failures_unopened)
-    once = " once" if often == "failed" else ""
+    once = " once" if often == "failed" else "" if group.is_one_error else ", first with"
     return line(
         group.numbers[0],
         *_ended_well(answer),
@@ -212,6 +212,5 @@ def _repeated(case: Case, *, whole: bool) -> str:
     group = case.groups[0]
     if len(group.numbers) == 1:
         return f"{group.failure.text} in {group.name}"
-    return (
-        f"{group.name} failed {f'{len(group.numbers):,} times, same error' if whole else 'again and again, same error'}"
-    )
+    often = f"{len(group.numbers):,} times" if whole else "again and again"
+    return f"{group.name} failed {often}, {'same' if group.is_one_error else 'similar'} error"

@@ -111,7 +111,7 @@ def raised_line(case: Case) -> Line:
         return line(
             group.numbers[0],
             code(group.name),
-            f" {often} with the same error: ",
+            f" {often}{_with_error(group)}: ",
             quote(group.failure.text),
             ", the last time uncaught.",
         )
@@ -253,8 +253,12 @@ def failures_in(case: Case, loop: LoopCost) -> FailedCalls | None:
 def failures_line(case: Case, group: FailedCalls) -> Line:
     often = times(group, case.tally.failures_unopened)
     has = "has " if case.is_live else ""
-    same = " with the same error" if len(group.numbers) > 1 else ""
-    return line(group.numbers[0], code(group.name), f" {has}{often}{same}: ", quote(group.failure.text))
+    alike = _with_error(group) if len(group.numbers) > 1 else ""
+    return line(group.numbers[0], code(group.name), f" {has}{often}{alike}: ", quote(group.failure.text))
+
+
+def _with_error(group: FailedCalls) -> str:
+    return " with the same error" if group.is_one_error else ", first with"
 
 
 def loop_line(case: Case, loop: LoopCost, *, beside_failures: bool = False) -> Line:

@@ -101,7 +101,7 @@ def test_a_failure_of_another_kind_inside_a_span_does_not_hide_its_own() -> None
 
     assert "2 other" not in " ".join(lines)
     assert any("parse failed" in line for line in lines)
-    assert story.tally().failures["parse", "ValueError: no page 7"].numbers == [failed]
+    assert [group.numbers for group in story.tally().groups() if group.name == "parse"] == [[failed]]
 
 
 def test_the_exception_that_ends_the_run_is_told_once() -> None:
