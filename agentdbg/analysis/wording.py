@@ -83,8 +83,8 @@ def _two_units(large: int, small: int, large_unit: str, small_unit: str) -> str:
 
 
 def tokens(count: float) -> str:
-    """950, 7.6k, 188k, 2.1M."""
-    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+    """950, 7.6k, 188k, 2.1M, 1.1B."""
+    for size, letter in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
         # 999,950 would round to "1000k", so the step comes a little before the power.
         if count >= size * 0.9995:
             value = count / size

@@ -19,6 +19,7 @@ from agentdbg.commands.script_imports import packages_imported_by
 from agentdbg.commands.space_words import space_sentences
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config
+from agentdbg.exceptions import UsageError
 from agentdbg.integrations import INTEGRATIONS
 from agentdbg.server.lifecycle import find_viewer
 from agentdbg.storage.layout import check_data_dir
@@ -193,6 +194,8 @@ def _imported(script: str | None) -> Iterator[Finding]:
     """What a program imports of models and agents; it is read, not run."""
     if script is None:
         return
+    if not os.path.isfile(script):
+        raise UsageError(f"there is no file {script!r} here to look into")
     found = packages_imported_by(script)
     if not found:
         yield Finding(

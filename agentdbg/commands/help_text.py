@@ -59,9 +59,13 @@ def print_help(shown: Help) -> None:
         out.line()
         out.line(f"{heading}:")
         column = max(len(left) for left, _ in rows) + 2
-        hang = column if column <= out.width // 2 else _INDENTED
+        is_beside = column <= out.width // 2
         for left, right in rows:
-            out.sentence(left.ljust(column), right, indent=2, hang=hang)
+            if is_beside:
+                out.sentence(left.ljust(column), right, indent=2, hang=column)
+            else:
+                out.sentence(left, indent=2, hang=_INDENTED)
+                out.sentence(right, indent=2 + _INDENTED)
     if shown.examples:
         out.line()
         out.line("Examples:")

@@ -252,7 +252,9 @@ def _round(loop: Loop) -> str:
 
 
 def _name(step: Step) -> str:
-    return step.signature.partition(":")[2] or "state"
+    name = step.signature.partition(":")[2]
+    # A model that nobody named stands as `model` in the rows, too.
+    return "model" if step.event_type == MODEL and name == "unknown" else name or "state"
 
 
 def _what_is_near(loop: Loop) -> str:

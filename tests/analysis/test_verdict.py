@@ -134,7 +134,9 @@ def test_an_error_that_came_with_other_figures_before_is_quoted_as_it_ended_the_
     story.write("ERROR", "ERROR", {"error_type": None, "message": "no answer from host 2"})
     story.end("error")
 
-    assert story.said("error")[0] == (2, "connect failed twice, first with: no answer from host 1, the last time uncaught.")
+    assert [text for _, text in story.said("error")] == [
+        "connect failed twice, first with: no answer from host 1, the last time uncaught."
+    ]
 
 
 def test_a_failed_call_that_ended_the_run_is_the_cause() -> None:

@@ -42,7 +42,7 @@ def test_a_duration_is_said_in_two_units_at_most(milliseconds: int | None, said:
         (188400, "188k"),
         (999900, "1M"),
         (2100000, "2.1M"),
-        (3000000000, "3G"),
+        (3000000000, "3B"),
     ],
 )
 def test_tokens_keep_two_figures_that_matter(count: int, said: str) -> None:

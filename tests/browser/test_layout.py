@@ -190,6 +190,54 @@ def test_a_name_from_the_right_is_cut_at_its_end(
     expect(page.locator("run-rail .run .name", has_text="patient-agent").first).to_have_css("direction", "ltr")
 
 
+def test_prose_from_the_right_is_cut_at_its_end_and_a_price_not_at_all(
+    open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    """A question without its first words is another question, and half a price another price."""
+    story = Story("a batch of invoices", 1)
+    question = "أريد رحلة من القاهرة إلى طوكيو يوم الثلاثاء " * 9
+    called = {"function": {"name": "search", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": question, "tool_calls": [called]}
+    story.llm("gpt-4o", [{"role": "user", "content": question}], answer, 193_000, tokens=(203_600, 100), cost=1234.5)
+    for _ in range(1_000):
+        story.tool("search", {}, "found", 0)
+    run_id = story.write(tmp_path)
+    with viewer(tmp_path) as served:
+        page = open_page(f"{served.origin}/?run_id={run_id}")
+        row = page.locator("#event-2")
+        for side in (".input", ".outcome"):
+            expect(row.locator(side)).to_have_css("direction", "rtl")
+        role = text_box(row.locator(".role"))
+        assert role["right"] == pytest.approx(row.locator(".input").evaluate(RIGHT), abs=1)
+        assert text_box(row.locator(".input .plain"))["right"] <= role["left"] - 6
+        figures = page.locator("run-rail .run .figures")
+        expect(figures.locator("span").first).to_have_text("3 min 13 s")
+        cut = figures.evaluate(
+            """figures => [...figures.children].filter((one) => {
+              const [outer, inner] = [figures, one].map((part) => part.getBoundingClientRect());
+              return inner.top < outer.bottom && inner.right > outer.right + 0.5;
+            }).length"""
+        )
+        assert cut == 0
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_language_of_code_stands_beside_it(open_page: Callable[..., Page], tmp_path: Path, width: int) -> None:
+    """A label over the first line hides what the code begins with."""
+    story = Story("coder", 1)
+    story.llm("gpt-4o", "Write it.", "Here:\n```typescript\nconst " + "a_long_name = " * 30 + "1;\n```\n", 5)
+    run_id = story.write(tmp_path)
+    with viewer(tmp_path) as served:
+        page = open_page(f"{served.origin}/?run_id={run_id}&event=2", width=width, ready="event-details .fence")
+        label = text_box(page.locator(".fence figcaption > span"))
+
+        assert page.locator(".fence pre").evaluate(RIGHT) <= label["left"]
+        assert label["right"] <= page.locator(".fence").evaluate(RIGHT)
+
+
+RIGHT = "element => element.getBoundingClientRect().right"
+
+
 def text_box(locator: Locator) -> dict[str, float]:
     """Where the text of an element is drawn, which may be wider than the element."""
     box: dict[str, float] = locator.evaluate(

@@ -171,6 +171,18 @@ def test_on_a_narrow_terminal_what_a_command_does_stands_below_it(
         assert any("agentdbg view" in line and "open the newest" in line for line in shown.splitlines()) is beside
 
 
+def test_on_a_narrow_terminal_an_option_stands_above_what_it_does(
+    cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a gap as long as the longest option there is room for one word of the sentence, and the rest is below."""
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = cli("run", "--help").out.splitlines()
+
+    assert "  -m MODULE" in lines
+    assert "        Stop a run that goes round in" in lines
+    assert [line for line in lines if "   " in line.strip() and len(line) > 40] == []
+
+
 def test_a_list_says_no_time_where_nobody_recorded_one(
     cli: Callable[..., Ran], data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

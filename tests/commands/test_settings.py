@@ -80,3 +80,11 @@ def test_a_data_folder_that_cannot_be_one_is_a_problem(
     monkeypatch.setenv("AGENTDBG_DATA_DIR", str(tmp_path / "file"))
 
     assert any("is not a folder" in problem for problem in problems(cli("doctor", "--json")))
+
+
+def test_a_script_that_is_not_there_is_said(cli: Callable[..., Ran]) -> None:
+    """That it imports no framework would be true of any file that nobody wrote."""
+    ran = cli("doctor", "nope.py")
+
+    assert ran.code == 2
+    assert "there is no file 'nope.py'" in ran.err

@@ -29,14 +29,15 @@ function joined(large, largeUnit, small, smallUnit) {
   return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }
 
-/** A count of tokens: `950`, `7.6k`, `188k`, `2.1M`. @param {number | null | undefined} tokens */
+/** A count of tokens: `950`, `7.6k`, `188k`, `2.1M`, `1.1B`. @param {number | null | undefined} tokens */
 export function formatTokens(tokens) {
   if (tokens === null || tokens === undefined) return NOTHING;
   if (tokens < 1000) return String(tokens);
   if (tokens < 9950) return `${(tokens / 1000).toFixed(1)}k`;
   if (tokens < 999500) return `${Math.round(tokens / 1000)}k`;
   if (tokens < 9950000) return `${(tokens / 1e6).toFixed(1)}M`;
-  return `${Math.round(tokens / 1e6)}M`;
+  if (tokens < 999.5e6) return `${Math.round(tokens / 1e6)}M`;
+  return tokens < 9.95e9 ? `${(tokens / 1e9).toFixed(1)}B` : `${formatCount(Math.round(tokens / 1e9))}B`;
 }
 
 /** A whole number with its thousands marked: `1,204`. @param {number} count */
@@ -64,7 +65,8 @@ export function formatCost(dollars) {
   if (dollars === 0) return "$0";
   if (dollars < 0.01)
     return `$${Number(dollars.toPrecision(1)).toFixed(Math.min(8, 1 - Math.floor(Math.log10(dollars)) - 1))}`;
-  return `$${dollars.toFixed(2)}`;
+  const [whole, cents] = dollars.toFixed(2).split(".");
+  return `$${formatCount(Number(whole))}.${cents}`;
 }
 
 /** A size on disk or on the clipboard: `812 B`, `1.9 kB`, `3.4 MB`. @param {number} bytes */

@@ -192,6 +192,11 @@ export function nameOf(run) {
 
 /** Line three of a run: how long, how many calls, how many tokens. @param {RunMeta} run @param {number} now */
 export function runFigures(run, now) {
+  return figuresOf(run, now).join(" · ");
+}
+
+/** The same, one by one. @param {RunMeta} run @param {number} now */
+export function figuresOf(run, now) {
   const duration = run.status === "running" ? Math.max(0, now - startOf(run)) : run.duration_ms;
   const calls = (run.counts?.llm_calls ?? 0) + (run.counts?.tool_calls ?? 0);
   const figures = [];
@@ -205,7 +210,7 @@ export function runFigures(run, now) {
         ? `${formatCost(run.cost_usd)}, ${formatCost(run.loop_cost_usd)} in loops`
         : formatCost(run.cost_usd),
     );
-  return figures.join(" · ");
+  return figures;
 }
 
 /** The run as one sentence, for those who hear the page. @param {RunMeta} run @param {number} now */

@@ -91,6 +91,8 @@ export class TimeScale {
 
   /** Where a moment stands, 0 to 1; beyond the range it is less or more. @param {number} at */
   share(at) {
+    // Folded stretches add up to a hair more than the whole, and what ended last would stand outside.
+    if (at === this.to) return 1;
     let passed = at - this.from;
     let cut = 0;
     for (const { from, to } of this.cuts) {

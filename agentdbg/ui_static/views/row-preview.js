@@ -8,6 +8,9 @@ import { matchRanges, shiftToMatch, splitMatches } from "../model/search.js";
 /** @typedef {import("../model/types.js").Row} Row */
 /** @typedef {import("../model/types.js").Part} Part */
 
+const PROSE = new Set(["plain", "role", "muted", "call"]);
+/** Our own words say nothing of the way in which the text beside them is written. */
+const OURS = new Set(["role", "muted"]);
 const MARKERS = /(__REDACTED__|__TRUNCATED__)/;
 /** How many letters may stand before a match before the text is begun later. */
 const INPUT_LEAD = 24;
@@ -44,7 +47,7 @@ function inputSide({ input, same_as: sameAs, rest_as: restAs }, query) {
   if (input.length === 0) return null;
   const side = h(
     "span",
-    { class: restAs === null ? "input" : "input changed" },
+    { class: restAs === null ? "input" : "input changed", dir: directionOf(input) },
     ...shifted(input, query, INPUT_LEAD).flatMap((part) => partNodes(part, query)),
   );
   if (restAs !== null) side.append(h("span", { class: "muted rest" }, `, the rest as in #${restAs}`));
@@ -54,15 +57,21 @@ function inputSide({ input, same_as: sameAs, rest_as: restAs }, query) {
 /** @param {Part[]} outcome @param {string} query @param {boolean} hidesTools */
 function outcomeSide(outcome, query, hidesTools) {
   if (outcome.length === 0) return null;
-  // Prose goes the way it is written; keys and values stand in the order of the program.
-  const isProse = outcome.every((part) => part.style === "plain");
-  const side = h("span", { class: "outcome", dir: isProse ? "auto" : null });
+  const side = h("span", { class: "outcome", dir: directionOf(outcome) });
   for (const part of shifted(outcome, query, OUTCOME_LEAD)) {
     side.append(...partNodes(part, query));
     if (hidesTools && part.style === "call" && part.args)
       side.append(h("span", { class: "mono muted" }, ...marked(part.args, query)));
   }
   return side;
+}
+
+/**
+ * Prose goes the way it is written, so that it is cut at its end; keys and values stand in the order of the program.
+ * @param {Part[]} parts
+ */
+function directionOf(parts) {
+  return parts.every(({ style }) => PROSE.has(style)) ? "auto" : null;
 }
 
 /** A side whose match lies beyond the cut is begun later, so that the match can be seen. @param {Part[]} list @param {string} query @param {number} lead */
@@ -95,7 +104,7 @@ function partNodes(part, query) {
     .map((text) => {
       if (text === "__REDACTED__") return h("span", { class: "redacted" }, "redacted");
       if (text === "__TRUNCATED__") return h("span", { class: "truncated" }, "cut");
-      return h("span", { class: part.style }, ...marked(text, query));
+      return h("span", { class: part.style, dir: OURS.has(part.style) ? "ltr" : null }, ...marked(text, query));
     });
 }
 

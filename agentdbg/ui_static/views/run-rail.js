@@ -8,7 +8,7 @@ import { preference, setPreference } from "../core/preferences.js";
 import { formatAge, formatCount, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
-import { nameOf, railItems, relationOf, runFigures, runLabel, standing, startOf } from "../model/runs.js";
+import { figuresOf, nameOf, railItems, relationOf, runFigures, runLabel, standing, startOf } from "../model/runs.js";
 import { Separator } from "./column-heads.js";
 
 /** @typedef {import("../model/types.js").RunMeta} RunMeta */
@@ -344,7 +344,11 @@ function fillRun(element, { run, session, depth, trial }, now, badge, held) {
       run.status === "running" ? "now" : formatAge(startOf(run), now),
     ),
     h("span", { class: "headline cut", dir: "auto" }, visibleText(headline || run.run_id.slice(0, 8))),
-    h("span", { class: "figures digits cut" }, runFigures(run, isHeld ? held.since : now)),
+    h(
+      "span",
+      { class: "figures digits" },
+      ...figuresOf(run, isHeld ? held.since : now).map((figure) => h("span", null, figure)),
+    ),
     ...(badge ? [h("b", { class: "badge" }, badge)] : []),
   );
 }

@@ -219,7 +219,8 @@ export class RunVerdict extends HTMLElement {
     [this.#drawnAt, this.#drawnRun] = [moment, this.data?.runId ?? ""];
     this.#drawn = key;
     this.dataset.tone = isProblem(summary) ? "problem" : summary.verdict.tone;
-    this.#lines.replaceChildren(...lines.map((line, place) => this.#line(line, place)));
+    const isOnly = lines.filter((line) => line.n !== null).length === 1;
+    this.#lines.replaceChildren(...lines.map((line, place) => this.#line(line, place, isOnly)));
     this.#drawFigures(summary);
   }
 
@@ -256,8 +257,8 @@ export class RunVerdict extends HTMLElement {
     );
   }
 
-  /** @param {import("../model/types.js").VerdictLine} line @param {number} place */
-  #line(line, place) {
+  /** @param {import("../model/types.js").VerdictLine} line @param {number} place @param {boolean} isOnly */
+  #line(line, place, isOnly) {
     const text = h("span", { class: "sentence" });
     for (const part of line.parts)
       text.append(
@@ -274,7 +275,7 @@ export class RunVerdict extends HTMLElement {
               "data-jump": line.n,
               onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)),
             },
-            h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `),
+            h("span", { class: "jump-word" }, `${isOnly ? "Go to" : wordFor(text.textContent ?? "", place)} `),
             `#${line.n}`,
           );
     return h("li", null, jump, text);

@@ -189,3 +189,10 @@ test("a long text folds near the wanted length, and both halves together are all
     assert.equal(textOf([...head, ...rest]).replace(/\s/g, ""), textOf(blocks).replace(/\s/g, ""));
   }
 });
+
+test("headings with a line below, tasks and signs written as entities are read", () => {
+  assert.equal(parseMarkdown("What I did\n==========\nNothing.")[0].type, "heading");
+  assert.equal(parseMarkdown("What I did\n---\nNothing.")[0].type, "paragraph");
+  assert.equal(textOf(parseMarkdown("- [ ] ask\n- [x] answer\n- [link](https://a.b)")), "☐ ask☑ answerlink");
+  assert.equal(textOf(parseMarkdown("&lt;b&gt; &amp; R&D, AT&T; `&lt;`")), "<b> & R&D, AT&T; &lt;");
+});

@@ -72,6 +72,30 @@ test("a chat completion is its message, with text and refusal and calls", () => 
   ]);
 });
 
+test("media of which only the address or the name is known is one line that says so", () => {
+  const said = [
+    { type: "image_url", image_url: { url: "https://a.b/c.jpg" } },
+    { type: "input_image", image_url: "https://a.b/d.jpg" },
+    { type: "video_url", video_url: { url: "https://a.b/e.mp4" } },
+    { type: "document", source: { type: "url", url: "https://a.b/f.pdf" }, title: "F" },
+    { type: "file", file: { filename: "report.pdf", file_data: "data:application/pdf;base64,JVBERi0" } },
+    { type: "input_file", file_id: "file-9" },
+  ];
+  const [message] = promptMessages([{ role: "user", content: said }]);
+  assert.deepEqual(
+    message.parts.map((part) => (part.type === "missing" ? part.text : part.type)),
+    [
+      "Image not loaded: https://a.b/c.jpg",
+      "Image not loaded: https://a.b/d.jpg",
+      "Video not loaded: https://a.b/e.mp4",
+      "Document not loaded: https://a.b/f.pdf",
+      "File not shown: report.pdf",
+      "File not shown: file-9",
+    ],
+  );
+  assert.equal(promptMessages([{ role: "user", content: [{ type: "file" }] }])[0].parts[0].type, "other");
+});
+
 test("Anthropic: system beside the messages, blocks as parts, a result in the user's name is the tool's", () => {
   const prompt = {
     system: [{ type: "text", text: "You look." }],

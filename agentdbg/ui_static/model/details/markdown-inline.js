@@ -9,10 +9,13 @@
  */
 import { MARK_AT } from "./markers.js";
 
-const SPECIAL = /[\\`*_~[\]!<h]|__(?:REDACTED|TRUNCATED|MEDIA)__/g;
+const SPECIAL = /[\\`*_~[\]!<h&]|__(?:REDACTED|TRUNCATED|MEDIA)__/g;
 const TARGET = /\(\s*<?([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)/y;
 const ADDRESS = /https?:\/\/[^\s<>"'`]+/y;
 const TICKS = /`+/y;
+const ENTITY = /&(amp|lt|gt|quot|apos|#39|nbsp);/y;
+/** @type {Record<string, string>} */
+const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", "#39": "'", nbsp: "\u00a0" };
 const WORD = /[\p{L}\p{N}]/u;
 
 /** @param {string} text @returns {Inline[]} */
@@ -62,6 +65,7 @@ class InlineReader {
     else if (sign === "[" || (sign === "!" && text[at + 1] === "[")) this.#open(sign === "!");
     else if (sign === "]") this.#close();
     else if (sign === "h" || sign === "<") this.#address(sign);
+    else if (sign === "&") this.#entity();
     else this.#take(1);
   }
 
@@ -80,6 +84,15 @@ class InlineReader {
   #escape() {
     if (/[\\`*_~[\]()#+.!|>{}-]/.test(this.text[this.at + 1] ?? "")) this.at += 1;
     this.#take(1);
+  }
+
+  /** `&lt;` is how a model writes a sign that Markdown would take for HTML. */
+  #entity() {
+    ENTITY.lastIndex = this.at;
+    const found = ENTITY.exec(this.text);
+    if (!found) return this.#take(1);
+    this.#words(ENTITIES[found[1]]);
+    this.at = ENTITY.lastIndex;
   }
 
   #code() {

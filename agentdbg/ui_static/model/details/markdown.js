@@ -17,6 +17,8 @@ import { inlineParts } from "./markdown-inline.js";
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$/;
+const UNDERLINE = /^ {0,3}={2,}[ \t]*$/;
+const TASK = /^\[([ xX])\][ \t]+(?=\S)/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|$)/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
@@ -122,7 +124,7 @@ function takeList(lines, at, depth) {
   const items = [];
   let end = at;
   for (let found = /** @type {RegExpExecArray | null} */ (first); found;) {
-    const inside = [found[3] ?? ""];
+    const inside = [(found[3] ?? "").replace(TASK, (_, mark) => (mark === " " ? "☐ " : "☑ "))];
     // An item's own text may go on under its first letter, or under its sign for those who count less carefully.
     const content = margin + Math.min(2, found[2].length);
     end += 1;
@@ -155,6 +157,8 @@ function belongs(lines, at, content) {
 
 /** @param {string[]} lines @param {number} at @param {number} depth @returns {[Block, number]} */
 function takeParagraph(lines, at, depth) {
+  if (UNDERLINE.test(lines[at + 1] ?? ""))
+    return [{ type: "heading", level: 1, parts: inlineParts(lines[at].trim()) }, at + 2];
   let end = at + 1;
   while (end < lines.length && lines[end].trim() !== "" && !(startsBlock(lines, end) && depth < MOST_DEPTH)) end += 1;
   const inside = lines.slice(at, end).map((line) => (depth > 0 ? line.trim() : line.trimEnd()));

@@ -72,13 +72,42 @@ function partOf(block) {
   if (image) return [{ type: "image", url: image.url, mediaType: image.mediaType, bytes: image.bytes }];
   const audio = audioOf(block);
   if (audio) return [{ type: "audio", url: audio.url, mediaType: audio.mediaType, bytes: audio.bytes }];
-  const missing = missingMediaOf(block);
+  const missing = missingMediaOf(block) ?? mediaElsewhere(block);
   if (missing !== null) return [{ type: "missing", text: missing }];
   if (typeof block === "string") return textParts(block);
   if (typeof block !== "object") return [{ type: "text", text: String(block) }];
   const kind = String(block.type ?? block.part_kind ?? "");
   return (READERS[kind] ?? readUntyped)(block);
 }
+
+/** What is said of an image, a film or a document of which the log has only the address or the name, or null. @param {any} block */
+function mediaElsewhere(block) {
+  const kind = MEDIA[block?.type];
+  if (typeof block !== "object" || kind === undefined) return null;
+  const inner = [block.source, block[block.type], block.file].find((one) => typeof one === "object" && one !== null);
+  const urls = [block[block.type], inner?.url, block.url, block.image_url, block.file_url, inner?.file_url];
+  const address = urls.find((url) => typeof url === "string" && /^(https?|gs|s3|file):/.test(url));
+  if (address !== undefined) return `${kind} not loaded: ${address}`;
+  const names = [inner?.filename, block.filename, block.title, inner?.file_id, block.file_id];
+  const name = names.find((one) => typeof one === "string" && one !== "");
+  return name === undefined ? null : `${kind} not shown: ${name}`;
+}
+
+/** @type {Record<string, string | undefined>} */
+const MEDIA = {
+  image: "Image",
+  image_url: "Image",
+  input_image: "Image",
+  video: "Video",
+  video_url: "Video",
+  input_video: "Video",
+  audio: "Audio",
+  audio_url: "Audio",
+  document: "Document",
+  file: "File",
+  input_file: "File",
+};
+Object.setPrototypeOf(MEDIA, null);
 
 /** One reader per block type. @type {Record<string, (block: any) => MessagePart[]>} */
 const READERS = {

@@ -8,6 +8,7 @@ import { emit, h } from "../../core/dom.js";
 import { contextOf } from "../../core/details-loader.js";
 import { glyph } from "../../core/glyphs.js";
 import { formatAt, formatCount } from "../../model/format.js";
+import { hasTimes } from "../../model/runs.js";
 import { visibleText } from "../../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../../model/heights.js";
 import { KIND, KINDS } from "../../model/skeleton.js";
@@ -151,18 +152,20 @@ export class TimeTravel extends HTMLElement {
     const seen = windowOf(this.#heights, this.#top, this.#viewport, OVERSCAN);
     const numbers = Array.from(timeline.numbers.subarray(seen.first, seen.last + 1));
     const isShort = RowColumns.isShort(timeline);
+    const isTimed = data.run === null || hasTimes(data.run);
     this.#window.style.top = `${this.#heights.topOf(seen.first)}px`;
-    this.#window.replaceChildren(...numbers.map((n) => this.#step(n, isShort)));
+    this.#window.replaceChildren(...numbers.map((n) => this.#step(n, isShort, isTimed)));
     this.#scroller.setAttribute("aria-activedescendant", `step-${this.selected}`);
     const missing = numbers.filter((n) => !data.rows.get(n));
     if (missing.length > 0) data.need(missing);
   }
 
-  /** @param {number} n @param {boolean} isShort */
-  #step(n, isShort) {
+  /** @param {number} n @param {boolean} isShort @param {boolean} isTimed */
+  #step(n, isShort, isTimed) {
     const { skeleton } = /** @type {Timeline} */ (this.timeline);
     const row = this.data?.rows.get(n);
     const kind = skeleton.kind[n];
+    const at = isShort ? `${formatCount(skeleton.start[n])} ms` : formatAt(skeleton.start[n]);
     return h(
       "div",
       {
@@ -178,11 +181,7 @@ export class TimeTravel extends HTMLElement {
       h("span", { class: "digits quiet" }, n),
       glyph(KINDS[kind]),
       h("span", { class: "cut" }, visibleText(row?.name ?? skeleton.typeOf(n))),
-      h(
-        "span",
-        { class: "digits quiet" },
-        kind === KIND.START ? "" : isShort ? `${formatCount(skeleton.start[n])} ms` : formatAt(skeleton.start[n]),
-      ),
+      h("span", { class: "digits quiet" }, kind === KIND.START || !isTimed ? "" : at),
     );
   }
 }
