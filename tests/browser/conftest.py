@@ -97,6 +97,44 @@ def note_problems(page: Page, problems: list[str]) -> None:
     page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
 
 
+COUNT_REQUESTS = """(() => {
+  const ask = window.fetch;
+  window.requestsUnderWay = 0;
+  window.fetch = async (...given) => {
+    window.requestsUnderWay += 1;
+    try {
+      return await ask(...given);
+    } finally {
+      window.requestsUnderWay -= 1;
+    }
+  };
+})()"""
+# Nothing is asked for, and for ten looks, a tenth of a second at least, nothing is drawn elsewhere than before.
+SETTLED = """async (patience) => {
+  const places = () => [...document.querySelectorAll("body *")]
+    .map((one) => { const box = one.getBoundingClientRect(); return `${box.x} ${box.y} ${box.width} ${box.height}`; })
+    .join();
+  const begun = performance.now();
+  let [before, since, looks] = ["", begun, 0];
+  await document.fonts.ready;
+  while (performance.now() - begun < patience) {
+    const now = places();
+    if (now !== before || window.requestsUnderWay > 0) [before, since, looks] = [now, performance.now(), 0];
+    else if (++looks >= 10 && performance.now() - since >= 100) return;
+    await new Promise(requestAnimationFrame);
+  }
+}"""
+
+
+def settle(page: Page, patience_ms: int = PATIENCE_MS // 3) -> None:
+    """
+    Wait until the page is drawn as it stays, before something on it is measured.
+
+    A page that goes on moving, as a live run's does, is measured all the same.
+    """
+    page.evaluate(SETTLED, patience_ms)
+
+
 def look_into_every_event(page: Page) -> None:
     """Open each row in turn, and each tab of what it shows."""
     numbers = page.locator("event-rows .row").evaluate_all("rows => rows.map((row) => Number(row.dataset.n))")
@@ -136,11 +174,13 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
         known.extend([expected] if expected else [])
         context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
+        context.add_init_script(COUNT_REQUESTS)
         page = context.new_page()
         note_problems(page, problems)
         page.goto(address)
         if ready:
             page.wait_for_selector(ready)
+            settle(page)
         return page
 
     yield make

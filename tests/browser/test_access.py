@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import IS_FIREFOX, Recorded
+from tests.browser.conftest import IS_FIREFOX, Recorded, settle
 from tests.browser.gallery import Story, write_gallery
 from tests.browser.test_manners import AXE
 from tests.server.running import viewer
@@ -44,6 +44,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 def findings(page: Page) -> list[str]:
     """What axe finds, with the element and the reason."""
+    settle(page)
     page.evaluate(AXE)
     found: list[str] = page.evaluate(
         """async (rules) => (await axe.run(document, { runOnly: rules })).violations.flatMap((violation) =>
@@ -67,7 +68,6 @@ def test_axe_finds_nothing_in_any_view(
         known = {key: recorded.runs.get(value, value) for key, value in parameters.items()}
         page.goto(recorded.address(agent, **known))
         page.wait_for_selector(ready, state="attached")
-        page.wait_for_timeout(400)
         problems += [f"{name}: {problem}" for problem in findings(page)]
     assert problems == []
 
@@ -131,7 +131,6 @@ def test_axe_finds_nothing_in_large_values_a_search_and_a_long_table(
         for one, ready in shown.items():
             page.goto(one)
             page.wait_for_selector(ready, state="attached")
-            page.wait_for_timeout(400)
             problems += [f"{ready}: {problem}" for problem in findings(page)]
     assert problems == []
 

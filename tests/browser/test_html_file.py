@@ -18,7 +18,7 @@ from agentdbg.index.events import EventIndex
 from agentdbg.index.search_runs import search_events
 from agentdbg.interop.html_file import html_pieces
 from tests.browser.agents import BIG_INTEGER
-from tests.browser.conftest import look_into_every_event, note_problems, record
+from tests.browser.conftest import look_into_every_event, note_problems, record, settle
 from tests.browser.test_manners import axe_findings
 from tests.server.running import viewer
 
@@ -74,6 +74,7 @@ def open_file(chromium: Browser) -> Iterator[Callable[..., Page]]:
         page.goto(address)
         if ready:
             page.wait_for_selector(ready)
+            settle(page)
         return page
 
     yield make

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Recorded, agents, record
+from tests.browser.conftest import Recorded, agents, record, settle
 from tests.server.running import viewer
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def test_a_live_run_fills_in_without_moving_what_is_read(open_page: Callable[...
         row.click()
         expect(page.locator("event-details")).to_be_visible()
         assert set(page.evaluate(SECONDS)) == {True}
-        page.wait_for_timeout(300)
+        settle(page)
         before = row.bounding_box()
         for _ in range(12):
             turn()

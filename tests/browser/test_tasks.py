@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Recorded
+from tests.browser.conftest import Recorded, settle
 from tests.browser.gallery import write_gallery
 from tests.server.running import viewer
 
@@ -330,7 +330,9 @@ def test_an_open_event_has_most_of_a_phones_screen(read: Callable[..., Reader]) 
     reader.click(reader.page.locator("event-rows .row", has_text="get_customer").last)
 
     expect(reader.page.locator("run-suspects")).to_be_hidden()
-    assert rows.evaluate("rows => rows.clientHeight") > max(before, 844 / 2)
+    reader.page.wait_for_function(
+        "most => document.querySelector('event-rows .scroller').clientHeight > most", arg=max(before, 844 / 2)
+    )
     reader.press("Escape")
     expect(reader.page.locator("run-suspects")).to_be_visible()
 
@@ -440,6 +442,7 @@ def test_the_verdict_takes_at_most_three_rows(read: Callable[..., Reader], name:
     expect(reader.page.locator("run-verdict .name")).to_have_text(name)
     expect(reader.page.locator("run-verdict .lines li").first).to_be_visible()
 
+    settle(reader.page)
     assert 1 <= reader.page.evaluate(ROWS_OF_THE_VERDICT) <= 3
 
 
@@ -470,7 +473,6 @@ def test_no_view_is_wider_than_the_window(
     """A page that scrolls sideways hides what stands at the right."""
     ready = "time-travel .step" if more.get("view") == "travel" else "event-rows .row .name-text"
     page = open_page(recorded.address("crew", **more), width=width, ready=ready)
-    page.wait_for_timeout(300)  # the bar settles once it knows what it holds
 
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     chips = "[...document.querySelectorAll('tool-bar .chip')].map((chip) => chip.getBoundingClientRect())"
