@@ -113,7 +113,8 @@ def _classify(path: str) -> int:
 
 
 def _display(path: str) -> str:
-    shown = path
+    # A kernel gives each cell a file of its own, in a folder for a day.
+    shown = "notebook" if f"{os.sep}ipykernel_" in path else path
     try:
         folder = os.getcwd() + os.sep
         if path.startswith(folder):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 IS_FIREFOX = os.environ.get("AGENTDBG_TEST_BROWSER") == "firefox"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or "/usr/bin/firefox-esr"
+# How many times slower the page is to run, to see which tests a busy machine would fail; Chromium only.
+SLOWED_BY = int(os.environ.get("AGENTDBG_TEST_SLOWED_BY", "0"))
 ROOT = Path(__file__).parent.parent.parent
 # Waiting for something is bounded by this; the machine may be busy with other tests.
 PATIENCE_MS = 15_000
@@ -177,6 +179,8 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
         context.add_init_script(COUNT_REQUESTS)
         page = context.new_page()
         note_problems(page, problems)
+        if SLOWED_BY:
+            context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWED_BY})
         page.goto(address)
         if ready:
             page.wait_for_selector(ready)

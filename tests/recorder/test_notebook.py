@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.server.running import viewer
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -79,3 +81,16 @@ def test_a_terminal_shows_nothing(data_dir: Path) -> None:
 
     assert len(list((data_dir / "runs").iterdir())) == 1
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_cell_is_no_file_and_a_viewer_that_serves_is_one_click_away(data_dir: Path) -> None:
+    """A kernel's temporary folder says nothing; whoever has the page open should not have to type an id."""
+    plain = _AGENT.replace('@trace("<script>pack</script>")', "@trace")
+    with viewer(data_dir) as running:
+        _, good = _outputs(plain, "agent()")
+
+    (shown,) = [output["data"] for output in good if output["output_type"] == "display_data"]
+    (run,) = [folder.name for folder in (data_dir / "runs").iterdir()]
+    assert shown["text/plain"].startswith("✓ Finished  notebook:agent - ")
+    assert f'<a href="{running.origin}/?run_id={run}" target="_blank">' in shown["text/html"]
+    assert "token" not in shown["text/html"]
