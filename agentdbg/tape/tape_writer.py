@@ -432,10 +432,10 @@ def _as_dict(given: Any) -> dict[str, Any]:
 
 
 def _module_of_main() -> str | None:
-    """The module that `python -m` was given; None for a script."""
+    """The module that `python -m` was given; None for a script, also one that is a folder or a zip file."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     name = getattr(spec, "name", None)
-    return name.removesuffix(".__main__") if type(name) is str else None
+    return name.removesuffix(".__main__") if type(name) is str and name != "__main__" else None
 
 
 @functools.lru_cache(maxsize=1)

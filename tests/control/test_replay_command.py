@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+import zipapp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,30 @@ def test_the_same_program_gives_the_same_and_runs_nothing(run: Any, folder: Path
     assert f"Replay of {recorded[:8]}: equal." in run("-m", "agentdbg", "show", report["run_id"]).out
     assert "Replay of" not in run("-m", "agentdbg", "show", recorded).out
     assert run("-m", "agentdbg", "validate", report["run_id"]).code == 0
+
+
+@pytest.mark.parametrize(
+    "how", [("./agent.py",), ("-m", "agents"), ("-m", "agents.shop"), ("agents",), ("agents.pyz",)]
+)
+@pytest.mark.parametrize("launcher", [(), ("-m", "agentdbg", "run")], ids=["python", "agentdbg run"])
+def test_a_program_is_run_again_the_way_it_was_begun(
+    launcher: tuple[str, ...], how: tuple[str, ...], run: Any, folder: Path, data_dir: Path
+) -> None:
+    """A script, a module, a package, and a folder or a zip file with a `__main__.py`."""
+    package = folder / "agents"
+    package.mkdir()
+    for name in ("__init__.py", "__main__.py", "shop.py"):
+        (package / name).write_text("" if name == "__init__.py" else textwrap.dedent(AGENT))
+    zipapp.create_archive(package, folder / "agents.pyz")
+    live = run(*launcher, *how)
+    assert live.code == 0, live.err
+    ran = _ran(folder)
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert "equal; 5 of 5 calls served, 0 live" in again.err
+    assert _ran(folder) == ran
 
 
 def test_agents_that_work_at_once_are_the_same_again(run: Any, folder: Path, data_dir: Path) -> None:
