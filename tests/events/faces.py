@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import uuid
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from agentdbg.analysis.checks.run_facts import gather
 from agentdbg.analysis.diff import compare
@@ -57,6 +60,8 @@ def in_python(data_dir: Path, run_id: str) -> dict[str, dict[str, Any]]:
     told["sql events"] = _summed(events)
     reader = Reader(data_dir)
     told["mcp"] = _flat(json.loads(TOOLS["explain_run"].call(reader, {"run": run_id}))["run"])
+    listed = json.loads(TOOLS["list_runs"].call(reader, {"limit": 100}))["runs"]
+    told["mcp list"] = next(_flat(run) for run in listed if run_id.startswith(run["run_id"]))
     return {face: {name: totals[name] for name in COUNTED if name in totals} for face, totals in told.items()}
 
 
@@ -86,6 +91,10 @@ def in_public(cli: Callable[..., Ran], data_dir: Path, run_id: str) -> dict[str,
     }
     for name, address in {"run": "", "summary": "/summary"}.items():
         told[f"http {name}"] = _flat(_asked_by_http(data_dir, f"/api/runs/{run_id}{address}"))
+    served = _asked_by_http(data_dir, "/api/runs?limit=1000")["runs"]
+    told["http list"] = next(_flat(run) for run in served if run["run_id"] == run_id)
+    for form in ("json", "jsonl"):
+        told[f"imported again from {form}"] = _imported_again(cli, run_id, form)
     return {face: {name: totals[name] for name in COUNTED if name in totals} for face, totals in told.items()}
 
 
@@ -135,6 +144,15 @@ def _summed(events: list[Any]) -> dict[str, Any]:
         "total_tokens": sum(tokens) if tokens else None,
         "cost_usd": round(sum(costs), 9) if costs else None,
     }
+
+
+def _imported_again(cli: Callable[..., Ran], run_id: str, form: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        exported, elsewhere = os.path.join(folder, f"run.{form}"), os.path.join(folder, "data")
+        cli("export", run_id, "--out", exported)
+        with mock.patch.dict(os.environ, AGENTDBG_DATA_DIR=elsewhere):
+            cli("import", exported)
+        return _flat(load_run_meta("latest", elsewhere))
 
 
 def _asked_by_http(data_dir: Path, address: str) -> Any:

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentdbg.cli import _run
 from agentdbg.storage.reader import list_runs, load_run_meta
-from tests.commands.stored import Ran
 from tests.events.faces import HOW, disagreement, in_public, in_python
 from tests.storage.handmade import event, llm_call, run_end, run_start, tool_call, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.commands.stored import Ran
 
 pytestmark = pytest.mark.slow
 
@@ -79,19 +79,6 @@ _calls = st.one_of(
 )
 
 
-@pytest.fixture
-def quiet_cli(data_dir: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Run a command in this process."""
-
-    def run(*arguments: str) -> Ran:
-        capfd.readouterr()
-        code = _run(list(arguments))
-        caught = capfd.readouterr()
-        return Ran(code, caught.out, caught.err)
-
-    return run
-
-
 @settings(_law, max_examples=300)
 @given(calls=st.lists(_calls, max_size=8), how=st.sampled_from(HOW), ends_failed=st.booleans(), told=st.integers(0, 3))
 def test_every_reader_counts_any_run_alike(
@@ -107,13 +94,13 @@ def test_every_reader_counts_any_run_alike(
 @settings(_law, max_examples=25)
 @given(calls=st.lists(_calls, max_size=8), how=st.sampled_from(HOW))
 def test_every_command_counts_any_run_alike(
-    data_dir: Path, quiet_cli: Callable[..., Ran], calls: list[Any], how: str
+    data_dir: Path, cli: Callable[..., Ran], calls: list[Any], how: str
 ) -> None:
     """What a user compares: two commands side by side, and the page."""
     shutil.rmtree(data_dir, ignore_errors=True)
     run_id = _stored(data_dir, calls, how)
 
-    assert disagreement(in_public(quiet_cli, data_dir, run_id)) == ""
+    assert disagreement(in_public(cli, data_dir, run_id)) == ""
 
 
 def _stored(data_dir: Path, calls: list[Any], how: str, *, ends_failed: bool = False, told: int = 0) -> str:
@@ -140,23 +127,23 @@ def _stored(data_dir: Path, calls: list[Any], how: str, *, ends_failed: bool = F
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the data of real agents is not here")
 @pytest.mark.parametrize("folder", ["trail", "openhands", "swe-agent"])
-def test_every_command_counts_a_real_run_alike(data_dir: Path, quiet_cli: Callable[..., Ran], folder: str) -> None:
+def test_every_command_counts_a_real_run_alike(data_dir: Path, cli: Callable[..., Ran], folder: str) -> None:
     """With the run.json that the import wrote, and without it."""
     files = sorted(str(path) for path in (DATA / folder).iterdir() if path.name != "LICENSE")
-    quiet_cli("import", *files)
+    cli("import", *files)
     for run in list_runs(None, data_dir)[:6]:
-        before = in_public(quiet_cli, data_dir, run["run_id"])
+        before = in_public(cli, data_dir, run["run_id"])
         (data_dir / "runs" / run["run_id"] / "run.json").unlink()
         shutil.rmtree(data_dir / "index", ignore_errors=True)
-        after = in_public(quiet_cli, data_dir, run["run_id"])
+        after = in_public(cli, data_dir, run["run_id"])
 
         assert disagreement({**before, **{f"{face}, counted": totals for face, totals in after.items()}}) == ""
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the data of real agents is not here")
-def test_every_reader_counts_real_conversations_alike(data_dir: Path, quiet_cli: Callable[..., Ran]) -> None:
+def test_every_reader_counts_real_conversations_alike(data_dir: Path, cli: Callable[..., Ran]) -> None:
     """Two hundred of them, and each with its run.json and without it."""
-    quiet_cli("import", str(DATA / "taubench-airline" / "gpt-4o-airline.json"))
+    cli("import", str(DATA / "taubench-airline" / "gpt-4o-airline.json"))
     for run in list_runs(None, data_dir)[::10]:
         before = in_python(data_dir, run["run_id"])
         (data_dir / "runs" / run["run_id"] / "run.json").unlink()
