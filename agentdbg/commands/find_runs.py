@@ -12,7 +12,7 @@ from agentdbg.commands.terminal import Progress
 from agentdbg.exceptions import RunNotFound, UsageError
 from agentdbg.index.run_index import RunFilter, RunIndex
 from agentdbg.storage.housekeeping import deleted_runs
-from agentdbg.storage.reader import default_data_dir, find_run
+from agentdbg.storage.reader import default_data_dir, find_run, program_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def find(wanted: str, data_dir: Path | None = None) -> str:
     newest = newest_runs(1, root)
     if not newest:
         raise RunNotFound(wanted, root)
-    return newest[0]["run_id"]
+    return program_of(newest[0]["run_id"], root)
 
 
 def _say_if_deleted(wanted: str, root: Path) -> None:

@@ -17,7 +17,7 @@ from agentdbg.exceptions import EventNotFound, RunNotFound, UnsupportedSpecVersi
 from agentdbg.index.run_index import RunFilter, RunIndex
 from agentdbg.server.open_runs import Views
 from agentdbg.storage.dialects import is_supported_version
-from agentdbg.storage.reader import find_run
+from agentdbg.storage.reader import find_run, program_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ class Reader:
         newest = self.runs().page(RunFilter(), 1).runs
         if not newest:
             raise RunNotFound("latest", self.data_dir)
-        return newest[0]["run_id"]
+        return program_of(newest[0]["run_id"], self.data_dir)
 
     def open(self, wanted: str) -> tuple[RunMeta, RunView]:
         """A run and all its events, as they are now."""

@@ -34,12 +34,14 @@ __all__ = [
     "list_runs",
     "load_events",
     "load_run_meta",
+    "program_of",
     "run_folder",
     "run_ids",
 ]
 
 # Folder times tick more coarsely than clocks are read, and copies between machines add their own difference.
 _CLOCK_SLACK_MS = 5_000
+_MOST_PROCESSES = 20
 _ID_CHARACTERS = frozenset("0123456789abcdef-")
 
 
@@ -119,7 +121,28 @@ def _latest(root: Path) -> str:
             latest, latest_ms = (meta["started_at"], run_id), timestamp_ms(meta["started_at"])
     if not latest[1]:
         raise RunNotFound("latest", root)
-    return latest[1]
+    return program_of(latest[1], root)
+
+
+def program_of(run_id: str, data_dir: str | Path) -> str:
+    """
+    The run of the program that this one belongs to: a child process's belongs to the one that started the process.
+
+    An agent starts Python for its tools too, and nobody who asks for the latest run means one of these.
+    """
+    root = _data_dir(data_dir)
+    meta = read_run(_folder(root, run_id), run_id)
+    for _ in range(_MOST_PROCESSES):
+        parent = None if meta is None else _parent(meta, root)
+        if meta is None or parent is None or meta.get("owner") == parent.get("owner"):
+            break
+        meta = parent
+    return run_id if meta is None else meta["run_id"]
+
+
+def _parent(meta: RunMeta, root: Path) -> RunMeta | None:
+    run_id = (meta.get("metadata") or {}).get("parent_run_id")
+    return read_run(_folder(root, run_id), run_id) if isinstance(run_id, str) and is_run_id(run_id) else None
 
 
 def run_ids(data_dir: str | Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.commands.find_runs import find
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.storage import tally
-from agentdbg.storage.reader import find_run, get_event, list_runs, load_events, load_run_meta, run_ids
+from agentdbg.storage.reader import find_run, get_event, list_runs, load_events, load_run_meta, program_of, run_ids
 from agentdbg.storage.runfile import read_run
 from tests.storage import handmade
 from tests.storage.handmade import age, as_line, run_json, usual_events, write_run
@@ -53,6 +55,21 @@ def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         find_run("bbbb", tmp_path)
     with pytest.raises(RunNotFound):
         find_run("latest", tmp_path / "nothing")
+
+
+def test_the_latest_run_is_that_of_the_program_and_not_of_its_child(tmp_path: Path) -> None:
+    """An agent starts Python for its tools too; a run inside the program's own process is what it was made for."""
+    programs = [str(uuid.uuid4()) for _ in range(5)]
+    for minute, (run_id, parent, pid) in enumerate(
+        zip(programs, [None, programs[0], programs[1], programs[0], "no id"], [1, 2, 3, 1, 5], strict=True)
+    ):
+        meta = run_json(run_id, started_at=f"2026-05-01T00:0{minute}:00.000Z", owner={"pid": pid})
+        write_run(tmp_path, run_id, meta={**meta, "metadata": {"parent_run_id": parent}})
+
+    assert [program_of(run_id, tmp_path) for run_id in programs] == [programs[n] for n in (0, 0, 0, 3, 4)]
+    shutil.rmtree(tmp_path / "runs" / programs[4])
+    shutil.rmtree(tmp_path / "runs" / programs[3])
+    assert find_run("latest", tmp_path) == find("latest", tmp_path) == programs[0]
 
 
 def test_the_latest_run_is_found_without_reading_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
