@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
-from agentdbg.autorun.known_packages import loaded_packages
+from agentdbg.autorun.known_packages import loaded_packages, unrecorded_packages
 from agentdbg.control.surroundings import begin_random
 from agentdbg.faults import Shield, is_contained
 from agentdbg.import_hook import when_imported
@@ -240,17 +240,24 @@ def _say_where(run: ActiveRun, status: str) -> None:
 
 
 def _unseen(runs: list[ActiveRun]) -> str:
-    """A line that names what was loaded, or asked, and left no trace; empty when something was recorded."""
+    """A line that names what was loaded, or asked, and left no trace; empty when all of it is recorded."""
     recorded = {event_type for run in runs for event_type in run.counters.by_type()}
-    if not recorded.isdisjoint(_CALLS):
+    exchanges = sys.modules.get("agentdbg.integrations._http_exchange")
+    asked = [] if exchanges is None else [f"requests to {one}" for one in sorted(exchanges.unread_addresses)]
+    script = f" {os.path.basename(_first_word())}" if _first_word().endswith(".py") else " SCRIPT"
+    if recorded.isdisjoint(_CALLS):
+        if not (named := _few(loaded_packages()) + _few(asked)):
+            return ""
+        return (
+            f"agentdbg: no model or tool call was recorded, although the program used {', '.join(named)}; "
+            f"see what can be recorded: agentdbg doctor{script}\n"
+        )
+    if not (named := _few([f"calls of {package}" for package in unrecorded_packages()]) + _few(asked)):
         return ""
-    packages, exchanges = loaded_packages(), sys.modules.get("agentdbg.integrations._http_exchange")
-    hosts = [] if exchanges is None else [f"requests to {host}" for host in sorted(exchanges.unread_hosts)]
-    if not packages and not hosts:
-        return ""
-    named = [*packages[:_MOST_NAMED], *hosts[:_MOST_NAMED]]
-    script = " SCRIPT" if not _first_word().endswith(".py") else f" {os.path.basename(_first_word())}"
-    return (
-        f"agentdbg: no model or tool call was recorded, although the program used {', '.join(named)}; "
-        f"see what can be recorded: agentdbg doctor{script}\n"
-    )
+    return f"agentdbg: not recorded unless @llm is put around them: {', '.join(named)}; see agentdbg doctor{script}\n"
+
+
+def _few(names: list[str]) -> list[str]:
+    """The first of these, and how many there are beside them."""
+    more = len(names) - _MOST_NAMED
+    return names if more <= 0 else [*names[:_MOST_NAMED], f"{more} more"]

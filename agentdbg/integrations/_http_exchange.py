@@ -39,7 +39,7 @@ __all__ = [
     "recognisers",
     "trace_header",
     "trace_of_request",
-    "unread_hosts",
+    "unread_addresses",
 ]
 
 CLOSED = "closed"
@@ -92,8 +92,8 @@ class Recogniser(Protocol):
     def knows(self, method: str, address: str) -> bool:
         """Whether a request to this address may ask a model. Asked of every request, so it must be quick."""
 
-    def knows_host(self, host: str) -> bool:
-        """Whether models are asked there."""
+    def misses(self, host: str, address: str) -> str | None:
+        """Say what is asked of a model there that nobody here can read; None where it is nothing."""
 
     def begin(self, request: Request) -> ModelCall | None:
         """Record the request as a model call, if it is one and nobody else does. Raises when a limit refuses it."""
@@ -102,8 +102,8 @@ class Recogniser(Protocol):
 recognisers: list[Recogniser] = []
 """Those that are switched on."""
 
-unread_hosts: set[str] = set()
-"""The hosts of models that were asked something which nobody here can read."""
+unread_addresses: set[str] = set()
+"""Where models were asked something that nobody here can read."""
 
 
 def begin_exchange(method: str, host: str, address: str, describe: Callable[[], Request]) -> Exchange | None:
@@ -118,8 +118,8 @@ def begin_exchange(method: str, host: str, address: str, describe: Callable[[], 
     for recogniser in recognisers:
         if recogniser.knows(method, address):
             return None if _inside.get() else _begun(describe)
-        if method == "POST" and recogniser.knows_host(host):
-            unread_hosts.add(host)
+        if method == "POST" and (missed := recogniser.misses(host, address)) is not None:
+            unread_addresses.add(missed)
     return None
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from agentdbg.around import pass_on
 
-__all__ = ["model_in_path", "provider_at", "provider_of"]
+__all__ = ["model_in_path", "provider_at", "provider_of", "unread_address"]
 
 _PROVIDERS = {
     "aiplatform.googleapis.com": "google_vertex",
@@ -52,6 +52,44 @@ _PROVIDERS = {
     "services.ai.azure.com": "azure",
 }
 _OLLAMA_PORT = 11434
+_UNREAD = (
+    "/images/generations",
+    "/images/edits",
+    "/images/variations",
+    "/audio/speech",
+    "/audio/transcriptions",
+    "/audio/translations",
+    "/moderations",
+    "/predictions",
+    "/videos",
+)
+"""What is asked of models under these addresses, wherever they answer, has no event."""
+_NO_MODEL = {
+    "cachedContents",
+    "cancel",
+    "complete",
+    "computeTokens",
+    "conversations",
+    "count_tokens",
+    "count-tokens",
+    "countTokens",
+    "detokenize",
+    "files",
+    "ingest",
+    "input_tokens",
+    "items",
+    "models",
+    "parts",
+    "pull",
+    "search",
+    "show",
+    "token",
+    "tokenize",
+    "uploads",
+    "vector_stores",
+}
+"""How addresses at a provider end that ask no model anything."""
+_LONGEST_ADDRESS = 80
 _BEFORE_MODEL = ("models", "model", "deployments", "engines")
 
 
@@ -76,6 +114,17 @@ def provider_of(host: str) -> str | None:
     labels = host.split(".")
     hosts = (".".join(labels[place:]) for place in range(len(labels) - 1))
     return next((_PROVIDERS[known] for known in hosts if known in _PROVIDERS), None)
+
+
+def unread_address(host: str, address: str) -> str | None:
+    """Say where a model is asked something that no event is made of; None for all other addresses."""
+    path = address.partition("?")[0]
+    is_asked = path.endswith(_UNREAD)
+    if not is_asked and (provider_of(host) is None or path.rpartition("/")[2].rpartition(":")[2] in _NO_MODEL):
+        return None
+    if "://" in path:  # as a proxy is told
+        path = "/" + path.partition("://")[2].partition("/")[2]
+    return f"{host}{path}"[:_LONGEST_ADDRESS]
 
 
 def model_in_path(path: str) -> str | None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from agentdbg import record_llm_call
 from agentdbg.around import Pairing, at_place, contained, enclosing_call
+from agentdbg.integrations import _bedrock_shapes as bedrock
 from agentdbg.integrations import _model_shapes as shapes
 from agentdbg.integrations import anthropic, openai
 from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._http_exchange import CLOSED
-from agentdbg.integrations._model_addresses import model_in_path, provider_at, provider_of
-from agentdbg.integrations._model_bodies import read_body
+from agentdbg.integrations._model_addresses import model_in_path, provider_at, unread_address
+from agentdbg.integrations._model_bodies import header_of, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,10 +81,30 @@ _GENERATE = _Shape(
     _has("contents"),
 )
 _CONVERSE = _Shape(
-    Api("converse", shapes.bedrock_prompt, shapes.read_bedrock, shapes.BedrockFold, _BEDROCK),
+    Api("converse", bedrock.bedrock_prompt, bedrock.read_bedrock, bedrock.BedrockFold, _BEDROCK),
     "aws_bedrock",
     lambda path, _: "/model/" in path,
 )
+_INVOKED = _Shape(
+    Api(
+        "invoke",
+        bedrock.invoked_prompt,
+        bedrock.read_invoked,
+        bedrock.InvokedFold,
+        _COMMON | {"inputText", "prompt", "message", "chat_history", "texts", "inputs", "system"},
+    ),
+    "aws_bedrock",
+    lambda path, _: "/model/" in path,
+)
+_STEPS = Api(
+    "interactions",
+    shapes.steps_prompt,
+    shapes.read_steps,
+    shapes.StepsFold,
+    _COMMON | {"inputs", "system_instruction", "instructions"},
+)
+_INTERACTION = _Shape(_STEPS, "google", _has("input"))
+_CONVERSATION = _Shape(replace(_STEPS, name="conversations"), "mistral", _has("inputs"))
 _OLLAMA_CHAT = _Shape(
     Api("chat", lambda body: body.get("messages"), shapes.read_ollama, shapes.OllamaFold),
     "ollama",
@@ -131,9 +152,9 @@ _RANKS = _Shape(
     lambda _, body: "query" in body and ("documents" in body or "texts" in body),
 )
 _GENERATED = _Shape(
-    Api("generate", lambda body: body.get("inputs"), shapes.read_generated, None, _COMMON | {"inputs"}),
+    Api("generate", lambda body: body.get("inputs"), shapes.read_generated, shapes.GeneratedFold, _COMMON | {"inputs"}),
     "huggingface",
-    _has("inputs"),
+    lambda _, body: isinstance(body.get("inputs"), str),
 )
 
 _BY_ENDING: dict[str, tuple[_Shape, ...]] = {
@@ -142,8 +163,9 @@ _BY_ENDING: dict[str, tuple[_Shape, ...]] = {
     "messages": (_MESSAGES,),
     "rawPredict": (_MESSAGES, _CHAT),
     "streamRawPredict": (_MESSAGES, _CHAT),
-    "invoke": (_MESSAGES, _CHAT),
-    "invoke-with-response-stream": (_MESSAGES, _CHAT),
+    "invoke": (_MESSAGES, _INVOKED, _CHAT),
+    "invoke-with-response-stream": (_MESSAGES, _INVOKED, _CHAT),
+    "invocations": (_MESSAGES, _CHAT, _GENERATED),
     "generateContent": (_GENERATE,),
     "streamGenerateContent": (_GENERATE,),
     "converse": (_CONVERSE,),
@@ -157,7 +179,11 @@ _BY_ENDING: dict[str, tuple[_Shape, ...]] = {
     "feature-extraction": (_vectors("huggingface"),),
     "predict": (_PREDICTED,),
     "rerank": (_RANKS,),
+    "interactions": (_INTERACTION,),
+    "generate_stream": (_GENERATED,),
 }
+_BY_FOLDER: dict[str, tuple[_Shape, ...]] = {"/models/": (_GENERATED,), "/conversations": (_CONVERSATION,)}
+"""What is asked at addresses that end in a name: of a model, or of a conversation that goes on."""
 
 
 class ModelRequests:
@@ -169,11 +195,11 @@ class ModelRequests:
 
     def knows(self, method: str, address: str) -> bool:
         """Whether a request to this address may ask a model."""
-        return method == "POST" and _ending(address) in _BY_ENDING
+        return method == "POST" and bool(_shapes_at(address))
 
-    def knows_host(self, host: str) -> bool:
-        """Whether models are asked there."""
-        return provider_of(host) is not None
+    def misses(self, host: str, address: str) -> str | None:
+        """Say what is asked of a model there that nobody here can read; None where it is nothing."""
+        return unread_address(host, address)
 
     @contained
     def begin(self, request: Request) -> ModelCall | None:
@@ -183,7 +209,7 @@ class ModelRequests:
         body, path = request.data, request.path
         if not isinstance(body, dict):
             return None
-        shape = next((shape for shape in _BY_ENDING[_ending(path)] if shape.fits(path, body)), None)
+        shape = next((shape for shape in _shapes_at(path) if shape.fits(path, body)), None)
         if shape is None:
             return None
         asked = {
@@ -199,6 +225,12 @@ class ModelRequests:
         call = _ModelCall(self._pairing, shape.api)
         began = self._pairing.start(call, "llm", asked.pop("model"), asked.pop("prompt"), **asked)
         return call if began else None
+
+
+def _shapes_at(address: str) -> tuple[_Shape, ...]:
+    """The APIs that may be asked at an address."""
+    known = _BY_ENDING.get(_ending(address), ())
+    return known or next((shapes for folder, shapes in _BY_FOLDER.items() if folder in address), ())
 
 
 def _ending(address: str) -> str:
@@ -234,6 +266,8 @@ class _Exchanged:
         if status >= _ERRORS:
             return {"error": _http_error(status, document)}
         arguments, failure = self._read(document, events), _failure([document, *events])
+        if not arguments.get("usage"):
+            arguments["usage"] = _counted_beside(outcome)
         if failure is not None:
             arguments["error"] = failure
         if events and outcome["at"]:
@@ -327,6 +361,12 @@ _failed: WeakKeyDictionary[Call, _Attempt] = WeakKeyDictionary()
 
 told_elsewhere: ContextVar[bool] = ContextVar("agentdbg_told_elsewhere", default=False)
 """Whether the requests that are made here belong to a call that is recorded, although the code stands in none."""
+
+
+def _counted_beside(outcome: dict[str, Any]) -> dict[str, int] | None:
+    """What Bedrock counted, where the answer itself does not say it."""
+    counts = {name: header_of(outcome, f"x-amzn-bedrock-{name}-token-count") for name in ("input", "output")}
+    return {f"{name}_tokens": int(count) for name, count in counts.items() if count.isdigit()} or None
 
 
 def _http_error(status: int, document: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """
-How the APIs of Google, Bedrock, Ollama, Cohere and Hugging Face say what OpenAI's and Anthropic's say in their own.
+How the APIs of Google, Mistral's agents, Ollama, Cohere and Hugging Face say what OpenAI's and Anthropic's say.
 
 Each reader turns a response into the arguments of `Pairing.end`, each fold puts the events of a stream together. What
 a model answers is given as plain words where it is nothing else, and tool calls as content blocks or chat messages,
@@ -8,32 +8,30 @@ which every reader of a run understands.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.around import pass_on
 from agentdbg.integrations._client_recording import asked_for
-from agentdbg.integrations.anthropic import block_requests
 from agentdbg.integrations.openai import chat_answer, chat_requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "BedrockFold",
     "CohereFold",
+    "GeneratedFold",
     "GoogleFold",
     "OllamaFold",
-    "bedrock_prompt",
+    "StepsFold",
     "cohere_prompt",
     "google_prompt",
-    "read_bedrock",
     "read_cohere",
     "read_generated",
     "read_google",
     "read_ollama",
     "read_ranks",
+    "read_steps",
     "read_vectors",
+    "steps_prompt",
 ]
 
 
@@ -101,110 +99,102 @@ class GoogleFold:
         return {**self._response, "candidates": [candidate]}
 
 
-# Bedrock.
+# What Google calls interactions and Mistral conversations: a turn of which the server keeps the ones before.
 
 
-def bedrock_prompt(body: Mapping[str, Any]) -> Any:
-    system = "\n".join(str(part.get("text", "")) for part in body.get("system") or [] if isinstance(part, dict))
-    told = [{"role": "system", "content": system}] if system else []
-    return [*told, *(_bedrock_message(message) for message in body.get("messages") or [])]
+def steps_prompt(body: Mapping[str, Any]) -> Any:
+    given = body.get("input", body.get("inputs"))
+    system = body.get("system_instruction") or body.get("instructions")
+    if not system:
+        return given
+    return [
+        {"role": "system", "content": system},
+        *(given if isinstance(given, list) else [{"role": "user", "content": given}]),
+    ]
 
 
-def _bedrock_message(message: Any) -> Any:
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list):
-        return message
-    return {**message, "content": [_bedrock_block(block) for block in content]}
-
-
-def _bedrock_block(block: Any) -> Any:
-    """A content block in the words that Anthropic uses for the same things."""
-    if not isinstance(block, dict):
-        return block
-    if isinstance(block.get("text"), str):
-        return {"type": "text", "text": block["text"]}
-    if isinstance(use := block.get("toolUse"), dict):
-        return {"type": "tool_use", "id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")}
-    if isinstance(result := block.get("toolResult"), dict):
-        failed = {"is_error": True} if result.get("status") == "error" else {}
-        parts = [_bedrock_block(part) for part in result.get("content") or []]
-        return {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": parts, **failed}
-    return block
-
-
-def read_bedrock(response: dict[str, Any]) -> dict[str, Any]:
-    content = ((response.get("output") or {}).get("message") or {}).get("content") or []
-    blocks = [_bedrock_block(block) for block in content]
-    are_words = bool(blocks) and all(isinstance(block, dict) and block.get("type") == "text" for block in blocks)
+def read_steps(response: dict[str, Any]) -> dict[str, Any]:
+    """A turn: the steps that the model took, of which the last ones are usually its words."""
+    steps = [step for step in response.get("steps") or response.get("outputs") or [] if isinstance(step, dict)]
+    steps = [step for step in steps if step.get("type") != "user_input"]
+    calls = [step for step in steps if str(step.get("type", "")).replace(".", "_") == "function_call"]
+    texts = [_step_text(step) for step in steps]
+    are_words = bool(texts) and all(text is not None for text in texts)
     return {
-        "result": "".join(block["text"] for block in blocks) if are_words else blocks or None,
-        "usage": _bedrock_usage(response.get("usage")),
-        "stop_reason": response.get("stopReason"),
-        "asks_for": block_requests(blocks),
+        "result": "".join(map(str, texts)) if are_words else steps or None,
+        "name": response.get("model"),
+        "usage": _steps_usage(response.get("usage")),
+        "stop_reason": response.get("status"),
+        "asks_for": asked_for(
+            (call.get("id") or call.get("tool_call_id"), call.get("name"), call.get("arguments")) for call in calls
+        ),
     }
 
 
-def _bedrock_usage(usage: Any) -> Any:
-    """Bedrock counts what a cache gave and took beside the input, as Anthropic does, under names of its own."""
-    if not isinstance(usage, dict) or not (usage.get("cacheReadInputTokens") or usage.get("cacheWriteInputTokens")):
+def _step_text(step: dict[str, Any]) -> str | None:
+    """The words of a step that is nothing else."""
+    if step.get("type") == "text":
+        return str(step.get("text") or "")
+    if step.get("type") not in ("model_output", "message.output"):
+        return None
+    content = step.get("content")
+    parts = content if isinstance(content, list) else [{"text": content or ""}]
+    texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
+    return "".join(map(str, texts)) if all(isinstance(text, str) for text in texts) else None
+
+
+def _steps_usage(usage: Any) -> Any:
+    """Google counts thinking beside the answer here too, under names of its own."""
+    if not isinstance(usage, dict) or "total_input_tokens" not in usage:
         return usage
     return {
-        "input_tokens": usage.get("inputTokens"),
-        "output_tokens": usage.get("outputTokens"),
-        "cache_read_input_tokens": usage.get("cacheReadInputTokens") or 0,
-        "cache_creation_input_tokens": usage.get("cacheWriteInputTokens") or 0,
-        "total_tokens": usage.get("totalTokens"),
+        "input_tokens": usage["total_input_tokens"],
+        "output_tokens": usage.get("total_output_tokens"),
+        "thoughts_token_count": usage.get("total_thought_tokens"),
+        "cached_tokens": usage.get("total_cached_tokens"),
+        "total_tokens": usage.get("total_tokens"),
     }
 
 
-class BedrockFold:
-    """A Converse response from the events of its stream."""
+class StepsFold:
+    """A turn from the events of its stream."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, dict[str, Any]] = {}
-        self._rest: dict[str, Any] = {}
+        self._turn: dict[str, Any] = {}
+        self._steps: dict[int, dict[str, Any]] = {}
 
     def add(self, event: dict[str, Any]) -> None:
-        place = event.get("contentBlockIndex", 0)
-        match event.get("type"):
-            case "contentBlockStart":
-                use = (event.get("start") or {}).get("toolUse")
-                if use is not None:
-                    self._blocks[place] = {"toolUse": {**use, "input": ""}}
-            case "contentBlockDelta":
+        place = event.get("index", event.get("output_index", 0))
+        match event.get("event_type") or event.get("type"):
+            case "step.start":
+                self._steps[place] = dict(event.get("step") or {})
+            case "step.delta" | "content.delta":
                 self._join(place, event.get("delta") or {})
-            case "messageStop":
-                self._rest["stopReason"] = event.get("stopReason")
-            case "metadata":
-                self._rest["usage"] = event.get("usage")
+            case "message.output.delta":
+                content = event.get("content")
+                self._join(place, {"text": content.get("text") if isinstance(content, dict) else content})
+            case "function.call.delta":
+                step = self._steps.setdefault(place, {"type": "function.call", "arguments": ""})
+                step.update({key: event[key] for key in ("name", "tool_call_id") if event.get(key)})
+                step["arguments"] += str(event.get("arguments") or "")
+            case _:
+                told = event.get("interaction") or event
+                self._turn.update({key: value for key, value in told.items() if value not in (None, [], {})})
 
     def _join(self, place: int, delta: dict[str, Any]) -> None:
-        if "toolUse" in delta:
-            use = self._blocks.setdefault(place, {"toolUse": {"input": ""}})["toolUse"]
-            use["input"] += str(delta["toolUse"].get("input", ""))
-        elif "text" in delta:
-            block = self._blocks.setdefault(place, {"text": ""})
-            block["text"] = block.get("text", "") + str(delta["text"])
-        elif "reasoningContent" in delta:
-            block = self._blocks.setdefault(place, {"type": "thinking", "thinking": ""})
-            block["thinking"] = block.get("thinking", "") + str(delta["reasoningContent"].get("text", ""))
+        step = self._steps.setdefault(place, {"type": "model_output"})
+        if isinstance(delta.get("text"), str):
+            said = step["content"][0]["text"] if step.get("content") else ""
+            step["content"] = [{"type": "text", "text": said + delta["text"]}]
+        elif isinstance(more := delta.get("arguments"), str):
+            before = step.get("arguments")
+            step["arguments"] = (before if isinstance(before, str) else "") + more
 
     def response(self) -> dict[str, Any]:
-        if not self._blocks and not self._rest:
+        if not self._turn and not self._steps:
             return {}
-        blocks = []
-        for _, block in sorted(self._blocks.items()):
-            use = block.get("toolUse")
-            blocks.append(block if use is None else {"toolUse": {**use, "input": _parsed(use["input"])}})
-        return {**self._rest, "output": {"message": {"role": "assistant", "content": blocks}}}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text or "{}")
-    except ValueError as error:
-        pass_on(error)
-        return text
+        steps = [step for _, step in sorted(self._steps.items())]
+        return {"steps": steps, **self._turn}
 
 
 # Ollama.
@@ -329,7 +319,25 @@ def read_generated(response: dict[str, Any]) -> dict[str, Any]:
     """Words that go on from a text, as Hugging Face's servers give them."""
     details = response.get("details") or {}
     usage = {"completion_tokens": details["generated_tokens"]} if "generated_tokens" in details else None
-    return {"result": response.get("generated_text"), "usage": usage, "stop_reason": details.get("finish_reason")}
+    said = response.get("generated_text", response.get("data"))
+    return {"result": said, "usage": usage, "stop_reason": details.get("finish_reason")}
+
+
+class GeneratedFold:
+    """Words that go on from a text, token by token; the last event has all of them."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._last: dict[str, Any] = {}
+
+    def add(self, event: dict[str, Any]) -> None:
+        token = event.get("token")
+        if isinstance(token, dict) and not token.get("special"):
+            self._words.append(str(token.get("text") or ""))
+        self._last.update({key: value for key, value in event.items() if value is not None})
+
+    def response(self) -> dict[str, Any]:
+        return {"generated_text": "".join(self._words), **self._last} if self._last else {}
 
 
 def read_vectors(response: dict[str, Any]) -> dict[str, Any]:

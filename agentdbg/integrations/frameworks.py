@@ -48,6 +48,8 @@ _SEAMS = (
     Seam("agno", "agno.agent", "Agent", "arun", "span", reading.agent),
     Seam("agno", "agno.team", "Team", "run", "span", reading.agent),
     Seam("agno", "agno.team", "Team", "arun", "span", reading.agent),
+    Seam("agno", "agno.workflow", "Workflow", "run", "span", reading.agent),
+    Seam("agno", "agno.workflow", "Workflow", "arun", "span", reading.agent),
     Seam("anthropic", "anthropic.lib.tools", "BetaFunctionTool", "call", "tool", reading.anthropic_tool, can=_TOOL),
     Seam(
         "anthropic", "anthropic.lib.tools", "BetaAsyncFunctionTool", "call", "tool", reading.anthropic_tool, can=_TOOL

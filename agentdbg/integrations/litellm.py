@@ -22,7 +22,7 @@ from agentdbg.around import Pairing, contained, enclosing_call, pass_on
 from agentdbg.integrations._model_calls import told_elsewhere
 from agentdbg.integrations._private_names import LITELLM_HIDDEN_PARAMETERS
 from agentdbg.integrations.openai import (
-    _ChatFold,
+    ChatFold,
     _read_chat,
     _read_completion,
     _read_embeddings,
@@ -235,7 +235,7 @@ class _Request:
     def _put_together(self) -> dict[str, Any]:
         if self._api is _RESPONSES:
             return _plain(getattr(self._events[-1], "response", None))
-        fold = _ChatFold()
+        fold = ChatFold()
         for event in self._events:
             fold.add(_plain(event))
         return fold.response()

@@ -93,7 +93,7 @@ def _generation(response: dict[str, Any]) -> dict[str, Any]:
     return {"generation_id": response["id"]} if response.get("id") else {}
 
 
-class _ChatFold:
+class ChatFold:
     def __init__(self) -> None:
         self._frame: dict[str, Any] = {}
         self._choices: dict[int, dict[str, Any]] = {}
@@ -236,7 +236,7 @@ def _read_embeddings(response: dict[str, Any]) -> dict[str, Any]:
 
 
 _COMMON = Api.not_parameters
-CHAT = Api("chat.completions", _chat_prompt, _read_chat, _ChatFold)
+CHAT = Api("chat.completions", _chat_prompt, _read_chat, ChatFold)
 RESPONSES = Api("responses", _responses_prompt, read_response, ResponseFold, _COMMON | {"instructions"})
 EMBEDDINGS = Api("embeddings", lambda body: body.get("input"), _read_embeddings)
 COMPLETIONS = Api(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentdbg.autorun.known_packages import KNOWN_PACKAGES
 from agentdbg.commands.script_imports import packages_imported_by
 
 if TYPE_CHECKING:
@@ -48,6 +49,30 @@ def test_the_doctor_finds_what_a_program_imports_without_running_it(tmp_path: Pa
     script.write_text("import helpers\nfrom pack import x\nimport json\nraise SystemExit('not to be run')\n")
 
     assert packages_imported_by(str(script)) == ["google.genai", "langchain_core", "ollama"]
+
+
+@pytest.mark.slow
+def test_a_run_with_calls_names_what_nothing_records(tmp_path: Path) -> None:
+    """One call that was seen does not make those that were not visible."""
+    (tmp_path / "agent.py").write_text(
+        _PROGRAM.replace("ollama", "xai_sdk") + "import httpx2\n"
+        "from agentdbg.integrations._http_exchange import begin_exchange\n"
+        "begin_exchange('POST', 'api.openai.com', '/v1/images/generations', None)\n"
+    )
+
+    said = _run(tmp_path, "record")
+    assert "not recorded unless @llm is put around them: calls of xai_sdk, " in said
+    assert "requests to api.openai.com/v1/images/generations; see agentdbg doctor agent.py" in said
+    assert said.count("\n") == 2
+
+
+@pytest.mark.parametrize("package", sorted(KNOWN_PACKAGES))
+def test_a_package_that_is_known_is_found_by_the_doctor(tmp_path: Path, package: str) -> None:
+    """Also where nothing records it, which is what its user has to hear."""
+    script = tmp_path / "agent.py"
+    script.write_text(f"import {package}\n")
+
+    assert package in packages_imported_by(str(script))
 
 
 @pytest.mark.slow
