@@ -7,9 +7,11 @@ says how it ended. Where several say something, a mark stands above what was rec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import one_line
 
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ __all__ = ["KnownOutcome", "outcome_in_metadata", "outcome_of_payload", "outcome
 
 _DEEPEST = 4
 _MOST_KEYS = 200
-_SCORES = frozenset({"reward", "score", "utility", "accuracy", "final_score", "final_reward", "pass_rate"})
+_SCORES = frozenset(
+    {"reward", "score", "utility", "accuracy", "correctness", "final_score", "final_reward", "pass_rate", "exact_match"}
+    | {"overall_score", "task_score", "success_rate", "pass@1", "pass_at_1"}
+)
 _ANSWERS = frozenset(
     {
         "passed",
@@ -34,11 +39,25 @@ _ANSWERS = frozenset(
         "correct",
         "is_success",
     }
+    | {"is_passed", "task_passed", "is_successful", "test_status", "test_result", "exact_match", "em"}
     | {"task_success", "task_completed", "is_resolved", "is_solved", "outcome", "verdict", "grade"}
 )
+_ENDED_BY = ("error", "exit_status", "exit_reason", "termination_reason", "terminated_reason")
+_BROKEN_OFF = re.compile(
+    r"(?!(?:no|none|null|ok|submitted|success\w*|completed?|finished|done)\b)(?:(?:exit|early)_\w+|max\w*|.*\b(?:abort|context|cost"
+    r"|error|exceed|exception|fail|limit|stuck|time-?d?[ _-]?out|too[ _]many)\w*)",
+    re.IGNORECASE,
+)
 _PASS_MARKS = ("pass_mark", "threshold", "passing_score", "min_score")
-_YES = frozenset({"pass", "passed", "success", "successful", "succeeded", "correct", "resolved", "solved", "c", "yes"})
-_NO = frozenset({"fail", "failed", "failure", "incorrect", "unresolved", "unsolved", "wrong", "i", "no"})
+_EVALUATES = re.compile(r"(?:^|[._])(?:eval|grad|judg|test|verdict|assess|annotat)", re.IGNORECASE)
+"""Below such a name a `status`, a `result` and a `label` are about the task, not about the program."""
+_OF_EVALUATION = frozenset({"conclusion", "label", "result", "status"})
+_SURE = frozenset({"correct", "failed", "incorrect", "passed", "resolved", "solved", "unresolved", "unsolved", "wrong"})
+"""Words that are about a task wherever they stand."""
+_YES = frozenset(
+    {"true", "pass", "passed", "success", "successful", "succeeded", "correct", "resolved", "solved", "c", "yes"}
+)
+_NO = frozenset({"false", "fail", "failed", "failure", "incorrect", "unresolved", "unsolved", "wrong", "i", "no"})
 
 
 class KnownOutcome(NamedTuple):
@@ -83,25 +102,61 @@ def outcome_of_payload(payload: Mapping[str, Any]) -> KnownOutcome | None:
 
 def outcome_in_metadata(metadata: Any) -> KnownOutcome | None:
     """What scores say, at any depth; one that says it failed counts more than others."""
-    found = list(_told(metadata, "", 0))
+    found = list(_told(metadata, "", 0)) or list(_broken_off(metadata))
     return next((outcome for outcome in found if not outcome.passed), found[0] if found else None)
 
 
+def _broken_off(metadata: Any) -> Iterator[KnownOutcome]:
+    """What says that a run was stopped before its end, where no score says how it did."""
+    if not isinstance(metadata, Mapping):
+        return
+    info = metadata.get("info")
+    for value, path in ((metadata, ""), (info if isinstance(info, Mapping) else {}, "info.")):
+        for key in _ENDED_BY:
+            if isinstance(value.get(key), str) and _BROKEN_OFF.match(value[key]):
+                yield KnownOutcome(False, "metadata", one_line(f"{path}{key} is {value[key]}", 200))
+
+
 def _told(value: Any, path: str, depth: int) -> list[KnownOutcome]:
+    value = parse_embedded(value)
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+        return [one for at, item in enumerate(value[:_MOST_KEYS]) for one in _told(item, f"{path}[{at}]", depth + 1)]
     if depth > _DEEPEST or not isinstance(value, Mapping):
         return []
-    found: list[KnownOutcome] = []
+    found: list[KnownOutcome] = _counted(value, path)
     is_in_scores = path.rpartition(".")[2].lower() == "scores"
     for key, item in list(value.items())[:_MOST_KEYS]:
         place = f"{path}.{key}" if path else str(key)
         name = str(key).lower().replace("-", "_")
         is_score = name in _SCORES or is_in_scores or (name == "value" and "score" in path.lower())
-        passed = _by_answer(item) if name in _ANSWERS else _by_score(item, value) if is_score else None
+        has_own_mark = isinstance(item, (int, float)) and name not in _PASS_MARKS and _has_mark(value, key)
+        is_judged = name in _ANSWERS or (name in _OF_EVALUATION and _EVALUATES.search(path) is not None)
+        is_judged = is_judged or (name == "label" and str(item).strip().lower() in _SURE)
+        passed = _by_answer(item) if is_judged else _by_score(item, value) if is_score or has_own_mark else None
         if passed is not None:
             found.append(KnownOutcome(passed, "metadata", one_line(f"{place} is {_shown(item)}", 200)))
         elif key != "imported_from":
             found += _told(item, place, depth + 1)
     return found
+
+
+def _has_mark(value: Mapping[str, Any], key: Any) -> bool:
+    """Whether a pass mark stands beside the only figure of a mapping."""
+    figures = [name for name, item in value.items() if _is_figure(item) and name not in _PASS_MARKS]
+    return figures == [key] and any(_is_figure(value.get(mark)) for mark in _PASS_MARKS)
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _counted(value: Mapping[str, Any], path: str) -> list[KnownOutcome]:
+    """`{"tests_passed": 3, "tests_total": 5}`."""
+    passed, total = value.get("tests_passed"), value.get("tests_total", value.get("total_tests"))
+    if not (isinstance(passed, int) and isinstance(total, int) and total):
+        return []
+    place = f"{path}.tests_passed" if path else "tests_passed"
+    return [KnownOutcome(passed >= total, "metadata", f"{place} is {passed} of {total}")]
 
 
 def _by_answer(value: Any) -> bool | None:

@@ -250,6 +250,11 @@ def error_in_answer(answer: Any) -> str | None:
     """The error that stands in an answer's place; a model that says in words what it could not do has answered."""
     if isinstance(answer, str) and not isinstance(parse_embedded(answer), (dict, list)):
         return one_line(answer, 160) if is_error_text(answer) else None
+    answer = opened(answer)
+    if isinstance(answer, dict) and not any(map(_names_error, answer)):
+        about = {plain_key(key) for key in answer} - _STATES - {plain_key(name) for name in _WORDS} - _SAYS_DONE
+        if about - _SAYS_FAILED - _CODE - _EXIT:
+            return None  # it speaks of something
     return error_in_result(answer)
 
 
@@ -262,12 +267,21 @@ def _may_tell(text: str) -> bool:
 
 def _why(result: dict[str, Any]) -> str | None:
     """Which part of a result says that it failed."""
+    if _is_a_no(result):
+        return None
     for name, item in result.items():
         if _says_failed(plain_key(name), item) and not (
             (name.lower() in _STATES or plain_key(name).startswith("failure")) and _is_record(result, item)
         ):
             return f"{name} is {str(item).lower()}" if isinstance(item, bool) else f"{name} {item}"
     return _why_together(result)
+
+
+def _is_a_no(result: dict[str, Any]) -> bool:
+    """`grep`, `test` and their kin end with 1 and print nothing where the answer is no."""
+    printed = [item for key, item in result.items() if plain_key(key) in ("stdout", "stderr")]
+    codes = [item for key, item in result.items() if plain_key(key) in _EXIT]
+    return codes == [1] and printed == ["", ""]
 
 
 def _why_together(result: dict[str, Any]) -> str | None:

@@ -17,6 +17,7 @@ from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.closing_words import without_closing_word
 from agentdbg.analysis.result_signs import error_in_answer, error_in_result
 from agentdbg.analysis.run_columns import LLM, payload_of
+from agentdbg.analysis.unfinished_answers import is_unfinished
 from agentdbg.analysis.value_text import argument_text, outcome_of, plain_text
 from agentdbg.analysis.wording import code, line, one_line, quote
 from agentdbg.events.facts import call_failed, reads_something
@@ -148,6 +149,13 @@ def _keyed(args: Any) -> dict[str, Any]:
 Numbered = tuple[int, "Event"]
 """An event and its number in the file."""
 
+_ABOUT_ERRORS = re.compile(
+    r"\b(?:err(?:or|eur|ore)s?|erro|errores|exceptions?|fail\w*|fehler\w*|traceback|stack ?trace"
+    r"|translat\w+|übersetz\w+"
+    r"|tradu\w+|rewrite|rephrase|print|repeat|quote|raises?|throws?|ошибк\w+)\b|错误|エラー|翻译|翻訳",
+    re.IGNORECASE,
+)
+"""What is asked by somebody who may be answered with an error's words."""
 _BEGINS_TO_READ = re.compile(r"(?:search|find|get|list|read|fetch|query|look|retrieve|load)(?=[A-Z_.\-\s])")
 _ENDS = re.compile(
     r"(?:^|[_.\-\s])(?:final|finish\w*|answer|submit|done|complete|completed|respond|response|reply|output|result|end|exit"
@@ -188,7 +196,7 @@ def last_word(
     said = conversation.answer(payload_of(model[1]).get("response"))
     is_action = last[0] > model[0] and last[1]["event_type"] == "TOOL_CALL" and asks_in_words(said.text, last[1])
     if said.text.strip() and not said.calls and not is_action and not call_failed(payload_of(model[1])):
-        return _bad_answer(model, said.text)
+        return _bad_words(model, said.text, uses_tools=uses_tools)
     if call_failed(payload_of(last[1])):
         return _after_failure(last, "failed", failure_of(payload_of(last[1])).text)
     if last[1]["event_type"] == "TOOL_CALL":
@@ -205,6 +213,19 @@ def asks_in_words(text: str, call: Event) -> bool:
         len(one.strip()) >= _SHORTEST_NAME and re.search(rf"(?<!\w){re.escape(one.strip())}(?!\w)", text)
         for one in told
     )
+
+
+def _bad_words(model: Numbered, text: str, *, uses_tools: bool) -> LastWord | None:
+    """What a model said instead of an answer; an error that somebody asked to see is one."""
+    asked = conversation.last_text(payload_of(model[1]).get("prompt"))
+    if not _ABOUT_ERRORS.search(asked) and (bad := _bad_answer(model, text)) is not None:
+        return bad
+    kind = is_unfinished(text, asked, uses_tools=uses_tools)
+    if kind is None:
+        return None
+    what = "asks for an action that nobody carried out: " if kind == "action" else "only says what is to come: "
+    sentence = line(model[0], f"The last answer, #{model[0]}, {what}", quote(one_line(text[-160:], 160)))
+    return LastWord("no_answer", "warning", sentence)
 
 
 def _bad_answer(place: Numbered | None, answer: Any) -> LastWord | None:

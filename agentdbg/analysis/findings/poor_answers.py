@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
-from agentdbg.analysis.empty_results import is_empty
+from agentdbg.analysis.empty_results import is_empty, opened
 from agentdbg.analysis.findings.evidence import Evidence, Finding
 from agentdbg.analysis.result_signs import error_in_result
 from agentdbg.analysis.run_answer import asks_in_words, last_word, reads_something
-from agentdbg.analysis.wording import code, cut, line, one_line, quote
+from agentdbg.analysis.text_facts import facts_in
+from agentdbg.analysis.wording import as_text, code, cut, line, one_line, quote
 from agentdbg.events.facts import call_failed, is_span
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.findings.evidence import RunEnd
+    from agentdbg.analysis.findings.evidence import RunEnd, Severity
     from agentdbg.analysis.run_answer import Numbered
     from agentdbg.events import Event
 
@@ -105,6 +106,15 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = "gave nothing"
+_MOST_GIVEN, _LONGEST_READ = 20_000, 4_000
+_LONG_WORD = re.compile(r"[^\W\d_]{5,}|\b[a-z]+\d+\b")
+_ENOUGH_READ = 2
+_BETTER_NONE = re.compile(
+    r"(?:^|_|(?<=[a-z]))(?:alarm|alert|bug|conflict|defect|due|error|failed|failure|incident|issue|open|outage|outstanding"
+    r"|overdue|pending|problem|unpaid|unread|violation|vulnerabilit(?:y|ie)|warning)s?(?:$|_|(?=[A-Z]))",
+    re.IGNORECASE,
+)
+"""A tool that looks for what nobody wants: nothing is an answer."""
 _SHORTEST_ANSWER = 20
 _MOST_TOOLS = 1_000
 _MOST_HOMES = 1_000
@@ -154,7 +164,7 @@ class UnusableResults:
             self._waiting = []
             if len(self._gave_something) < _MOST_TOOLS:
                 self._gave_something.add(name)
-        elif name in self._gave_something or reads_something(name):
+        elif (name in self._gave_something or reads_something(name)) and not _BETTER_NONE.search(name):
             self._waiting.append((number, event, _NOTHING))
         else:
             self._waiting = []
@@ -187,14 +197,16 @@ class UnusableResults:
         said = conversation.answer(payload.get("response"))
         known = len(self._found)
         if not said.calls and len(said.text) >= _SHORTEST_ANSWER:
-            self._judge_text(waiting, number, event, said.text)
+            self._judge_text(waiting, number, event, said.text, _given(payload.get("prompt")))
         if len(self._found) > known:
             self._words = (said.text, waiting)
 
-    def _judge_text(self, waiting: list[tuple[int, Event, str]], number: int, event: Event, text: str) -> None:
-        if _ADMITS.search(text) or not _ENGLISH.search(text):
-            return
+    def _judge_text(
+        self, waiting: list[tuple[int, Event, str]], number: int, event: Event, text: str, given: str = ""
+    ) -> None:
         at, tool, what = waiting[-1]
+        if _ADMITS.search(text) or not _ENGLISH.search(text) or _has_read(tool, text):
+            return
         evidence = Evidence()
         for found, gave, _ in waiting:
             evidence.add(found, gave["event_id"])
@@ -205,4 +217,25 @@ class UnusableResults:
             f" {cut(what, 160)}, and the answer #{number} mentions no failure: ",
             quote(one_line(text, 160)),
         )
-        self._found.append(Finding("unusable_result", "warning", sentence, evidence, {"answer": number}))
+        severity: Severity = "warning" if what != _NOTHING or _claims_more(text, given) else "info"
+        self._found.append(Finding("unusable_result", severity, sentence, evidence, {"answer": number}))
+
+
+def _given(prompt: Any) -> str:
+    """What the model was told before it answered."""
+    said = (f"{turn.text} {' '.join(as_text(call.args) for call in turn.calls)}" for turn in conversation.turns(prompt))
+    return "\n".join(said)[-_MOST_GIVEN:]
+
+
+def _claims_more(text: str, given: str) -> bool:
+    """Whether an answer names a figure, a date, an id or a name that it was not told; nothing is often the answer."""
+    said, known = facts_in(text), facts_in(given)
+    return bool(said.hard - {"no"} - known.numbers_and_ids) or any(name not in given.lower() for name in said.soft)
+
+
+def _has_read(tool: Event, text: str) -> bool:
+    """Whether an answer repeats what a program printed: a linter ends as failed, and its findings are the result."""
+    result = opened(tool["payload"].get("result"))
+    printed = as_text(result.get("stdout") or "") if isinstance(result, dict) else ""
+    words = set(_LONG_WORD.findall(printed[:_LONGEST_READ].lower()))
+    return len(words.intersection(_LONG_WORD.findall(text.lower()))) >= _ENOUGH_READ
