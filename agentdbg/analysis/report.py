@@ -259,7 +259,10 @@ def _replay_notes(run: RunMeta) -> list[str]:
     found = replay.get("divergence")
     if isinstance(found, dict):
         told = _divergence(found)
-        return [f"{head}: equal; {told}." if replay.get("equal") else f"{head}: diverged at {told}."]
+        if replay.get("equal"):
+            return [f"{head}: equal; {told}."]
+        verb = " at" if found.get("name") else ": it would" if found.get("class") == "effect" else ":"
+        return [f"{head}: diverged{verb} {told}."]
     if replay.get("until"):
         return [f"{head}, as far as call {replay['until']}: equal."]
     return [f"{head}: equal." if replay.get("equal") else f"{head}."]

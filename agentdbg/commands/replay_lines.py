@@ -56,7 +56,7 @@ def _duration(seconds: float) -> str:
 
 
 def _divergence_lines(replay: Replay, first: Divergence, shown: str, *, is_call: bool) -> list[str]:
-    lines = [f"agentdbg: run {shown} diverged at {first.headline()}", *(f"  {line}" for line in first.lines())]
+    lines = [f"agentdbg: run {shown} diverged{first.at()}", *(f"  {line}" for line in first.lines())]
     equal = first.equal_before
     told = f"{_calls(equal)} before it {'was' if equal == 1 else 'were'} the same"
     if first.kind_of in ("changed", "extra", "unservable", "ambiguous") and replay.session.stopped is first:
@@ -97,8 +97,8 @@ def _others(found: list[Divergence], first: Divergence) -> list[str]:
     rest = sorted((one for one in found if one is not first), key=lambda one: one.in_recorded_order)
     also_missing = [one for one in rest if one.kind_of == "missing"]
     if len(also_missing) < 2:
-        return [f"  also: {one.kind_of} at {one.headline()}" for one in rest[:_MOST_OTHERS]]
-    lines = [f"  also: {one.kind_of} at {one.headline()}" for one in rest if one.kind_of != "missing"][:_MOST_OTHERS]
+        return [f"  also: {one.kind_of}{one.at()}" for one in rest[:_MOST_OTHERS]]
+    lines = [f"  also: {one.kind_of}{one.at()}" for one in rest if one.kind_of != "missing"][:_MOST_OTHERS]
     return [*lines, f"  also missing: {len(also_missing)} calls, the last one {also_missing[-1].headline()}"]
 
 

@@ -102,6 +102,12 @@ class Divergence:
         subject = f"{self.name or self.kind}" if self.name or self.kind else self.what
         return f"{where}{subject}{f' ({place})' if place else ''}"
 
+    def at(self) -> str:
+        """The headline as it goes on from "diverged": ` at call 2 of 5: …`, or what the program was about to do."""
+        if self.name or self.kind:
+            return f" at {self.headline()}"
+        return f": it would {self.headline()}" if self.kind_of == "effect" else f": {self.headline()}"
+
     def lines(self) -> list[str]:
         """What is to be said below the headline."""
         told: list[str] = []
@@ -120,7 +126,7 @@ class Divergence:
 
     def text(self) -> str:
         """Headline and lines, for an exception or an assertion."""
-        return "\n  ".join([f"diverged at {self.headline()}", *self.lines()])
+        return "\n  ".join([f"diverged{self.at()}", *self.lines()])
 
 
 def shown_value(value: Any) -> str:
