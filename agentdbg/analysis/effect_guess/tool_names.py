@@ -34,60 +34,63 @@ def word_set(text: str) -> frozenset[str]:
 
 
 WRITES = word_set("""
-    abandon abolish abort accelerate accept accredit ack acknowledge acquire activate adapt add adjust administer admit
-    adopt advance advertise affix airdrop align allocate allot allow alter amend animate annotate announce anonymize
-    apologise apologize append apply appoint apprehend approve arbitrate arm arrange arrest assemble assign associate
-    attach attack authenticate authorise authorize autofill automate awaken backfill backport ban banish begin bestow
-    bind blacklist blocklist blur boost bootstrap borrow bounce brew brighten bump bundle burn bury buy bypass calibrate
-    cancel carve centralize certify change cherry chmod chown clean cleanse cleanup clear collapse colorize commence
-    compensate compile compress conceal condemn configure connect consolidate constrain construct continue
-    contribute convene cook cordon correct corrupt cp craft create crush curate customize darken deactivate deallocate
-    deauthorize declare decline declutter decommission decompress decorate decouple decr decrease decrement dedicate
-    deduct dedupe defer deflate defragment defrost dehydrate del delegate delete delist deliver demolish demote denoise
-    deny deport deprecate dequeue deregister desaturate designate despawn destroy detach detain detonate dial dig dilute
-    dim disable disapprove disarm disassociate disband disburse discard discharge disclose disconnect discontinue
-    disengage disinfect dismantle dismiss dismount dispatch dispense displace dispose disrupt dissociate dissolve
-    distribute divert donate downgrade downscale downvote drag drain draw duplicate dye earmark edit eject elevate
-    eliminate embezzle emit empower empty emulate enable endorse enforce engage engrave enhance enlarge enlist enqueue
-    enrich enroll enter entrust equip eradicate erase escalate establish etch evacuate evict excavate exclude exempt
+    abandon abolish abort accelerate accept accredit accrue ack acknowledge acquire act activate adapt add adjust
+    administer admit adopt advance advertise affix airdrop align allocate allot allow alter amend amortize animate
+    annotate announce anonymize apologise apologize append apply appoint apprehend approve arbitrate arm arrange arrest
+    aspirate assemble assign associate attach attack attest authenticate authorise authorize autofill autofix automate
+    autopay autosave autoscale awaken backfill backport ban banish begin bestow bind blacklist blocklist blur boost
+    bootstrap borrow bounce brew brighten bump bundle burn bury buy bypass calibrate cancel carve centralize certify
+    change cherry chmod chown clean cleanse cleanup clear collapse colorize commence compensate compile compress conceal
+    condemn configure connect consolidate constrain construct continue contribute convene cook cordon correct corrupt
+    cosign cp craft create crush curate customize darken dblclick deactivate deallocate deauthorize declare decline
+    declutter decommission decompress decorate decouple decr decrease decrement dedicate deduct dedupe defer deflate
+    defragment defrost dehydrate del delegate delete delist deliver demolish demote denoise deny deport deprecate
+    dequeue deregister desaturate designate despawn destroy detach detain detonate dial dig dilute dim disable
+    disapprove disarm disassociate disband disburse discard discharge disclose disconnect discontinue disengage
+    disinfect dismantle dismiss dismount dispatch dispense displace dispose disrupt dissociate dissolve distribute
+    divert donate downgrade downscale downvote drag drain draw duplicate dye earmark edit eject elevate eliminate
+    embezzle emit empower empty emulate enable endorse enforce engage engrave enhance enlarge enlist enqueue enrich
+    enrol enroll enter entrust equip eradicate erase escalate establish etch evacuate evict excavate exclude exempt
     exhume exit exonerate expedite expel expire expose expropriate extend extinguish extradite extrude fabricate
     failover falsify fasten fertilize finalize finetune flatten flip flush flushall flushdb follow forbid foreclose
-    forfeit forge forget forgive fortify forward freeze fulfill fumigate furlough furnish garnish give glue graft grant
-    grind hack halt halve handle handoff harden harvest heal hibernate hide hire hoist hospitalize hydrate ignite
+    forfeit forge forget forgive fortify forward freeze fulfil fulfill fumigate furlough furnish garnish give glue graft
+    grant grind hack halt halve handle handoff harden harvest heal hibernate hide hire hoist hospitalize hydrate ignite
     illuminate immunize impeach impersonate implant implement impose impound imprison improve incentivize incinerate
     incorporate incr increase increment indict induce infect inflate inform infuse ingest init initialise initialize
     initiate inject inoculate inscribe insert instantiate instruct insulate insure integrate intensify interact
     intercept interrupt intervene introduce invalidate invert invest invite invoke irrigate isolate jettison join
-    justify kick kill laminate launder leave legalize lend lengthen levy liberate lighten liquidate login logout loosen
-    loot lower lubricate manage management manipulate manufacture marry maximize medicate migrate minify minimize mint
-    mitigate mkdir mobilize moderate modify monetize mount mow mutate mute mv nack negotiate neutralize nickname
-    nominate notarize notify nudge nullify obfuscate offboard offload omit onboard operate ordain organise organize
-    orient oust outbid outsource overclock overhaul override overrule overturn overwrite paint pardon paste patrol pave
-    pay penalize perforate persist perturb plow polish pollute populate postpone pour precondition preheat prepend
-    prescribe preserve prevent prioritize proclaim procure produce prohibit prolong promote propagate prosecute protect
-    provision prune publicize publish pump punish purge purify put quantize quash quit raid reap rebalance rebase reboot
-    rebuild recategorize recharge reclaim reclassify recolor reconcile reconfigure reconnect recover recreate recruit
-    rectify recycle redact redeem redeploy redesign redirect redistribute redo redraw reduce refactor refill refinance
-    refine reflash reformat refresh refuel refuse regenerate rehire rehydrate reimage reimburse reinforce reinstate
-    reject rejoin relabel relinquish relocate remap remaster remediate remember remind remit remix remodel remove rename
-    renegotiate renew renounce renovate rent reopen reorder reorganize repair reparent repartition repeal replace
-    replenish replicate reply repost reprint reprioritize reprocess reprogram republish repurpose requeue requisition
-    reroute rerun reschedule rescind rescue resell reserve reset reshape resign resize respond restart restock restore
-    restrict restructure resubmit resurface resuscitate retain retarget retire retitle retouch retract retrain retrofit
-    retry reunite revamp revert revise revitalize revive revoke rewind rework rewrite rinse rm rmdir rollback rotate
-    sabotage salvage sanction sanitize save scaffold scrub seize sell send set settle setup sharpen shatter shelve
-    shorten shred shrink shuffle shut shutdown sideload silence simplify skip snooze solder solicit solve sow spawn
-    spend spin splice spray sprinkle squash squeeze stabilize standardize steer sterilize stimulate stitch straighten
-    strengthen stretch strip sublease submit subpoena subscribe subsidize substitute sue summon suppress surrender
-    suspend sustain sweep swing swipe switchover synchronise synchronize taint tear terminate tether thaw throttle
-    tighten tilt tint toast toggle toss tow transact transcode transmit transplant transport transpose trash trigger
-    trim truncate tune turn uncheck undo unfavorite ungroup unhide unify uninstall unleash unload unlock unmount unplug
-    unpublish unseal unstage unsubscribe unveil unzip update upgrade upsert upvote vacate vaccinate vaporize ventilate
-    veto void vouch waive wake warn warp wash weaken weld whitelist widen wipe withdraw withhold wrap write yank zap
+    justify kick kill knock laminate launder leave legalize lend lengthen levy liberate lift lighten liquidate loan
+    lodge login logout loosen loot lower lubricate manage management manipulate manufacture marry maximize medicate mend
+    migrate minify minimize mint mitigate mkdir mobilize moderate modify monetize mop mount mow mutate mute mv nack
+    negotiate neutralize nickname nominate notarize notify nudge nullify obfuscate occupy offboard offload omit onboard
+    operate opt ordain organise organize orient oust outbid outsource overclock overhaul override overrule overturn
+    overwrite paint pardon park paste patrol pave pay penalize perforate persist perturb plow polish pollute populate
+    postpone pour precondition preheat prepay prepend prescribe preserve prevent prioritize proclaim procure produce
+    prohibit prolong promote propagate prorate prosecute protect provision prune publicize publish pump punish purge
+    purify put quantize quash quit raid reap rebalance rebase reboot rebuild recategorize recharge reclaim reclassify
+    recolor reconcile reconfigure reconnect recover recreate recruit rectify recycle redact redeem redeploy redesign
+    redirect redistribute redo redraw reduce refactor refill refinance refine reflash reformat refresh refuel refuse
+    regenerate rehire rehydrate reimage reimburse reinforce reinstate reject rejoin relabel relinquish relocate remap
+    remaster remediate remember remind remit remix remodel remove rename renegotiate renew renounce renovate rent reopen
+    reorder reorganize repair reparent repartition repeal replace replenish replicate reply repost reprint reprioritize
+    reprocess reprogram republish repurpose requeue requisition reroute rerun reschedule rescind rescue resell reserve
+    reset reshape resign resize respond restart restock restore restrict restructure resubmit resurface resuscitate
+    retain retarget retire retitle retouch retract retrain retrofit retry reunite revamp revert revise revitalize revive
+    revoke rewind rework rewrite rinse rm rmdir rollback rotate sabotage salvage sanction sanitize save scaffold scrub
+    seal seize sell send set settle setup sharpen shatter shelve shorten shred shrink shuffle shut shutdown sideload
+    silence simplify skip slide snooze solder solicit solve sow spawn spend spin splice spray sprinkle squash squeeze
+    stabilize stamp standardize steer sterilize stimulate stitch straighten streamline strengthen stretch strike strip
+    subdivide sublease submit subpoena subscribe subsidize substitute sue summon suppress surcharge surrender suspend
+    sustain sweep swing swipe switchover synchronise synchronize taint tear terminate tether thaw throttle tighten tilt
+    tint toast toggle toss tow transact transcode transmit transplant transport transpose trash trigger trim truncate
+    tune turn uncheck undo unfavorite unfriend ungroup unhide unify uninstall unleash unload unlock unmount unplug
+    unpublish unseal unstage unsubscribe unveil unzip update upgrade upsell upsert upvote vacate vaccinate vaporize
+    ventilate veto void vouch waive wake warn warp wash weaken weld whitelist widen wipe withdraw withhold wrap write
+    yank zap
 """)
 WRITES_OR_THINGS = word_set("""
     archive award backup bid block boot broadcast capture charge checkout claim click clone close commission commit
-    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork gift grade hail hold
+    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork gift grade hail highlight hold
     import install launch like link lock mark mention merge move patch pause pin play press purchase push quarantine
     raise refund register relay release resume return retweet reverse reward rollout scale seed share ship sign sponsor
     stake start stash stop swap switch sync tap tip trade transfer transition tweet upload vacuum vote wire
@@ -96,13 +99,13 @@ WRITES_OR_THINGS = word_set("""
 THINGS_OR_WRITES = word_set("bookmark email file index issue label log message order record star store tag text type")
 """Verbs as the first word, `order_pizza`; things as the last one, `pending_order`, and before a verb, `file_search`."""
 WRITES_FIRST = word_set("""
-    bill book clock comment complete contact debit end exercise feed fire fund invoice lease mail make place post power
-    queue refer request schedule stage trust water
+    bill book bridge clock comment complete contact debit end exercise feed fire fund invoice land lease mail make pick
+    place post power queue refer request schedule shift stage trust water
 """)
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
 READS = word_set("""
-    aggregate analyse analyze assess browse calculate classify compare compute describe detect diagnose discover
-    enumerate evaluate examine explain explore extract fetch filter find get glob goto grep hover infer inspect
+    aggregate analyse analyze assess browse calculate classify compare compute describe decode decompile detect diagnose disassemble discover encode
+    enumerate evaluate examine explain explore extract fetch filter find geocode get glob grep hover infer inspect
     introspect investigate look lookup measure navigate observe parse peek predict read recall recommend reflect
     retrieve scrape show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
 """)
@@ -117,7 +120,7 @@ TOLD_OF_WRITES = word_set("history policy rate rates status")
 """Behind one of `TELLS` they make a thing of a verb: `exchange_rate`; but `transfer_balance` moves money."""
 TELLS = word_set("charge commit deploy exchange merge order refund release return trade transfer")
 TOLD = TOLD_OF_WRITES | word_set("""
-    availability balance contents detail details docs documentation hours info information log logs metadata price
+    availability balance contents detail details docs documentation health hours info information log logs metadata output price
     overview permalink prices results schema size stats summary tree url version
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
@@ -147,9 +150,11 @@ FILED = word_set("clipboard disk docx drive epub excel file pdf pptx xlsx")
 """Where a result goes that is kept: `export_doc_to_pdf`."""
 MOVED = word_set("arm base car dock drone goal pose position robot vehicle waypoint")
 """What moves when it is told to navigate, where a page is only shown."""
+PLAYED = word_set("media player song track")
+"""What is turned to the next one, `media_next`, where a page is only shown."""
 AGENTS = word_set("agent agents assistant expert human humans operator representative specialist supervisor support")
 MONEY = word_set("account accounts address bank card checking iban savings wallet")
-SCREEN = word_set("browser element keyboard page playwright puppeteer screen selenium")
+SCREEN = word_set("browser element keyboard page playwright puppeteer screen selenium ui")
 CODE = word_set("""
     bash bigquery browser code command cypher database db duckdb execute graphql javascript js mongo mongodb mysql neo
     pg playwright postgres postgresql puppeteer python redis run script shell snowflake sql sqlite
@@ -172,8 +177,8 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
     ),
     "download": (frozenset(), frozenset(), "unknown"),
     "execute": (
-        word_set("action automation cronjob job migration order payment plan playbook swap task trade transaction")
-        | word_set("workflow"),
+        word_set("action automation backup cronjob import job migration order payment plan playbook purchase refund")
+        | word_set("swap task trade transaction transfer workflow"),
         frozenset(),
         "unknown",
     ),
@@ -185,6 +190,11 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
     ),
     "generate": (frozenset(), frozenset(), "unknown"),
     "go": (frozenset(), word_set("back forward page url"), "unknown"),
+    "goto": (
+        frozenset(),
+        word_set("browser declaration definition line page playwright puppeteer reference symbol url"),
+        "unknown",
+    ),
     "input": (word_set("field form text"), frozenset(), "unknown"),
     "load": (
         frozenset(),
@@ -213,6 +223,7 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         "unknown",
     ),
     "react": (word_set("comment message post to"), frozenset(), "unknown"),
+    "reload": (word_set("config configuration core nginx plugin server service"), frozenset(), "unknown"),
     "report": (
         word_set("abuse bug comment fraud incident issue message outage post problem spam user"),
         frozenset(),
@@ -244,7 +255,11 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         frozenset(),
         "read",
     ),
-    "select": (word_set("checkbox dropdown option playwright puppeteer radio"), frozenset(), "read"),
+    "select": (
+        word_set("checkbox dropdown option playwright puppeteer radio seat"),
+        word_set("all column columns data database from page query record records row rows sql table where"),
+        "unknown",
+    ),
     "track": (word_set("event metric"), word_set("delivery flight order package parcel shipment"), "unknown"),
     "watch": (
         word_set("issue page repo repository thread ticket topic"),
@@ -316,6 +331,7 @@ def _verb_effect(word: str, before: _Words, rest: _Words) -> EffectKind | None:
         return _thing_or_write(word, before, rest)
     makes = word == "new" and (not rest or not (before or rest[-1].endswith("s")))  # `tab_new`, `new_task`
     turns = word in ("on", "off") and before and not rest  # `lights_off`
+    turns |= word in ("next", "previous") and not rest and not PLAYED.isdisjoint(before[-1:])
     return "write" if makes or turns else None
 
 
@@ -325,6 +341,8 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
     writes = [other for other in rest if other in WRITES]
     if word in READS_OR_THINGS and len(rest) == len(writes) == 1:
         return "write"  # `poll_create`
+    if word == "list" and len(rest) > 1 and rest[0] in WRITES_FIRST and rest[-1][-1] != "s" and rest[-1] not in TOLD:
+        return "unknown"  # `todo_list_complete_item`, `list_contact_group`
     if word in ("list", "poll") and rest[:1] == (*writes[:1],) != () and not (rest[-1][-1] == "s" or rest[-1] in TOLD):
         return "write"  # `shopping_list_add_item`; but `list_update_jobs`
     is_verb = word in READS or _are_things(before)
@@ -337,7 +355,8 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
     if word in ("evaluate", "query"):  # what is given to it decides
         is_verb &= bool(rest) and CODE.isdisjoint(before + rest)
     if word in READS_OR_THINGS:
-        is_verb &= not writes and not (rest and rest[-1] in WRITES_OR_THINGS)  # `scan_job_start`
+        told = word == "list" and not before and rest[:1] != (*writes[:1],) and rest[-1].endswith("s")
+        is_verb &= told or (not writes and not (rest and rest[-1] in WRITES_OR_THINGS))  # `scan_job_start`
     elif word not in NAMES_WHAT_IT_GETS:
         is_verb &= WRITES.isdisjoint(rest[:1] + rest[-1:])  # `find_delete`, `verify_sender_add`
     return "read" if is_verb else "unknown"
@@ -423,6 +442,8 @@ def _by_object(verb: str, before: _Words, rest: _Words) -> EffectKind | None:
     is_gate = verb == "check" and not {"in", "out"}.isdisjoint(rest[:1] + rest[-1:])  # `check_in_guest`
     if is_gate or _also_writes(rest) or not writes.isdisjoint(before + rest):
         return "write"
+    if verb in ("execute", "run") and rest and rest[-1].removesuffix("s") in WRITES:
+        return "write"  # `execute_edits`, `run_cleanup`
     found = "read" if not reads.isdisjoint(before + rest) else otherwise
     is_gesture = verb != "snapshot" and not rest and not SCREEN.isdisjoint(before)  # `browser_check` ticks a box
     return found if _are_things(before) and not is_gesture else "unknown"
