@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentdbg.analysis.call_results import Outcome, failure_of, outcome_of
 from agentdbg.analysis.effect_guess import call_effect
 from agentdbg.analysis.made_ids import MadeIds, times_of_call, with_origins
+from agentdbg.analysis.result_signs import error_in_result, is_done_in_part
 from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
@@ -256,12 +257,15 @@ def _with_repeats(calls: list[SideEffect]) -> list[SideEffect]:
 
 def _with_outcome(call: SideEffect, payload: dict[str, Any]) -> SideEffect:
     outcome = outcome_of(payload)
-    if outcome == "done":
+    complaint = error_in_result(payload.get("result")) if outcome == "done" else None
+    if complaint is not None and not is_done_in_part(payload.get("result")):
+        outcome = outcome_of({"error": complaint})
+    elif complaint is None and outcome == "done":
         return call
     # A command line that failed may have failed after half of its commands.
-    outcome = "unknown" if call.source == "asked" else outcome
+    outcome = "unknown" if call.source == "asked" or outcome == "done" else outcome
     failure = failure_of(payload) if payload.get("error") else None
-    named = "" if failure is None else failure.error_type or failure.text
+    named = (complaint or "") if failure is None else failure.error_type or failure.text
     return replace(call, outcome=outcome, failure=one_line(named or "an error", 80))
 
 

@@ -16,11 +16,13 @@ from typing import Any
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.empty_results import ABOUT_THE_CALL, opened, plain_key
 from agentdbg.analysis.error_texts import error_said_in, is_error_text
+from agentdbg.analysis.failure_statements import states_failure
+from agentdbg.analysis.program_endings import last_words
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import one_line
 from agentdbg.events.facts import whole_number
 
-__all__ = ["error_in_answer", "error_in_result"]
+__all__ = ["error_in_answer", "error_in_result", "is_done_in_part"]
 
 _LOOKED_AT = 200
 _SHORT = 2_000
@@ -147,6 +149,30 @@ def error_in_result(result: Any) -> str | None:
     if isinstance(result, str) and len(result) > _SHORT and result[:1] in ("{", "[") and not _may_tell(result):
         return None  # reading a long text takes a while, and nearly every result is fine
     return _error_in(opened(result), 0)
+
+
+def is_done_in_part(result: Any) -> bool:
+    """
+    Whether a result that reports an error may be that of something done all the same.
+
+    A program that ended with a code may have done half of its work, an id or an amount stands for what was made.
+    """
+    result = opened(result)
+    if isinstance(result, str):
+        return not (is_error_text(result) or states_failure(result[:_LOOKED_AT])) and last_words(result) is not None
+    if not isinstance(result, dict):
+        return isinstance(result, list)
+    inner = [opened(result[name]) for name in _AROUND if result.get(name)]
+    if len(inner) == 1 and isinstance(inner[0], (dict, list)):
+        return is_done_in_part(inner[0])
+    return any(_stands_for_work(plain_key(key), item) for key, item in result.items())
+
+
+def _stands_for_work(key: str, item: Any) -> bool:
+    is_own_id = key == "id" or (key.endswith("id") and key not in _OWN_IDS and not isinstance(item, bool))
+    if key in _EXIT or not item or is_own_id:
+        return bool(item)
+    return _is_amount(item) and not (key in _CODE or key in _ERRORS or key.endswith("errors"))
 
 
 def _error_in(result: Any, depth: int) -> str | None:

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 
 __all__ = ["DATES", "TextFacts", "facts_in", "is_message"]
 
@@ -28,13 +29,20 @@ class TextFacts:
     What a text says: `hard` has to be the same; `soft`, names and years, may be left out, but not exchanged.
 
     `spelled` are numbers in words, `two` and `twice`, which may be left out too: `2` says the same. `words` is what is
-    left where a text has few hard facts: a note that says where to put a parcel.
+    left where a text has few hard facts: a note that says where to put a parcel. `pairs` are names side by side.
     """
 
     hard: frozenset[str]
     soft: frozenset[str]
     words: frozenset[str]
     spelled: frozenset[str] = frozenset()
+    pairs: frozenset[tuple[str, str]] = frozenset()
+
+    def _names_not_in(self, other: TextFacts) -> frozenset[str]:
+        """The names that the other text lacks; `Petra Lindqvist` is who `Ms Lindqvist` is."""
+        alone = other.soft - {name for pair in other.pairs for name in pair}
+        same = {name for pair in self.pairs if not alone.isdisjoint(pair) for name in pair}
+        return self.soft - other.soft - same
 
     @property
     def numbers_and_ids(self) -> frozenset[str]:
@@ -51,7 +59,7 @@ class TextFacts:
         ours, theirs = self.numbers_and_ids, other.numbers_and_ids
         if not (self.hard <= theirs and other.hard <= ours and (ours <= theirs or theirs <= ours)):
             return False
-        if not (self.soft <= other.soft or other.soft <= self.soft):
+        if self._names_not_in(other) and other._names_not_in(self):
             return False
         fewer, more = sorted((self.words, other.words), key=len)
         if not self.hard:
@@ -71,12 +79,14 @@ def facts_in(text: str) -> TextFacts:
     words = list(_WORD.finditer(rest))
     spelled = frozenset(_NUMBER_WORDS[low] for word in words if (low := word[0].lower()) in _NUMBER_WORDS)
     stems = frozenset(low[:_STEM] for word in words if (low := word[0].lower()) not in _COMMON and len(low) > 2)
-    return TextFacts(frozenset(hard), frozenset(years | _names(rest, words)), stems, spelled)
+    names = _names(rest, words)
+    pairs = frozenset((a[1], b[1]) for a, b in pairwise(names) if rest[a[0].end() : b[0].start()] == " ")
+    return TextFacts(frozenset(hard), frozenset(years | {name for _, name in names}), stems, spelled, pairs)
 
 
 def is_message(text: str, key: str = "") -> bool:
     """Whether a text is written to somebody, so that its words may be others: a few sentences, and no code."""
-    if len(text) > _LONGEST or _CODE.search(text := _without_tags(text)):
+    if len(text) > _LONGEST or _CODE.search(text := _without_tags(_TABLE_ROW.sub(_cells, text))):
         return False
     words = [word.lower() for word in _WORD.findall(text)]
     if key.lower() in _MESSAGE_KEYS and (len(words) >= 4 or (len(words) >= 2 and facts_in(text).hard)):
@@ -89,6 +99,11 @@ def _without_tags(text: str) -> str:
     if "</" not in text and "<br" not in text.lower():
         return text
     return html.unescape(_TAG.sub(lambda found: f" {found[1] or ''} ", text))
+
+
+def _cells(row: re.Match[str]) -> str:
+    """What a row of a Markdown table says; the line below its head says nothing."""
+    return "" if _BELOW_THE_HEAD.fullmatch(row[0]) else row[0].replace("|", " ")
 
 
 def _date(found: re.Match[str]) -> str:
@@ -130,15 +145,16 @@ def _plain(text: str) -> str:
     return format(Decimal(text.replace(",", "")).normalize(), "f")
 
 
-def _names(text: str, words: list[re.Match[str]]) -> set[str]:
-    """Words with a capital letter that do not begin a sentence."""
-    found: set[str] = set()
+def _names(text: str, words: list[re.Match[str]]) -> list[tuple[re.Match[str], str]]:
+    """Words with a capital letter that do not begin a sentence, in small letters."""
+    found: list[tuple[re.Match[str], str]] = []
     for word in words:
         low = _POSSESSIVE.sub("", word[0]).lower()
         if word[0][0].isupper() and len(low) > 1 and low not in _NO_NAMES and low not in _COMMON:
             before = text[max(word.start() - 3, 0) : word.start()]
-            if before.strip() and not _BEGINS_SENTENCE.search(before):
-                found.add(low)
+            is_code = word[0].isupper() and before.endswith("(")  # `Newark (EWR)`
+            if is_code or (before.strip() and not _BEGINS_SENTENCE.search(before)):
+                found.append((word, low))
     return found
 
 
@@ -158,7 +174,8 @@ _HALF = r"([ap]\.?m\.?)"
 _TIME = re.compile(
     rf"\b(\d{{1,2}}):(\d\d)(?::\d\d(?:\.\d+)?)?\s*{_HALF}?(?![\w:])|\b(\d{{1,2}})\s*{_HALF}(?!\w)", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w@.])@[A-Za-z][\w.-]{1,38}")
+"""Links, addresses of e-mail, and who is mentioned: `@dana`."""
 _ID = re.compile(
     r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])|#\d+|\d+(?:-\d+)+"
 )
@@ -196,6 +213,8 @@ _TAG = re.compile(
     r"<(?:style|script)\b.*?</(?:style|script)>|</?[A-Za-z](?:[^<>]*?\b(?:href|src)=[\"']?([^\"'\s>]+))?[^<>]*>",
     re.DOTALL,
 )
+_TABLE_ROW = re.compile(r"^[ \t]*\|[^\n]+\|[ \t]*$", re.MULTILINE)
+_BELOW_THE_HEAD = re.compile(r"[\s|:-]+")
 _CODE = re.compile(r"[{}=<>|\\]|;\s*\n|\w\(\w*\)|\$[A-Za-z_{(]|^\s*(?:#!|//|/\*)|&&|(?:^|\s)--?[A-Za-z]")
 _MESSAGE_KEYS = frozenset(
     {"answer", "body", "caption", "comment", "content", "description", "details", "explanation", "feedback", "greeting"}
@@ -212,7 +231,8 @@ _COMMON = _words("""
     the this to us was we were will with you your
 """)
 _NO_NAMES = _words("""
-    account agent am april assistant august best care customer dear december email eur faq february flight friday gbp
-    hello hey hi january july june kind manager march may monday mr mrs ms november october ok order orders pm re
-    regards saturday september service sincerely sunday support team thanks thursday tuesday usd wednesday yours
+    account agent am april assistant august best care customer dear december desk email eur faq february flight
+    friday gbp hello hey hi january july june kind manager march may monday mr mrs ms november october ok order
+    orders pm re regards saturday september service sincerely sunday support team thanks thursday tuesday usd
+    wednesday yours
 """)

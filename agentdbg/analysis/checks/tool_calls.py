@@ -40,6 +40,7 @@ _MOST_FIGURES = 5
 _TIME = re.compile(r"\d\d:\d\d")
 _FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)*|\d\d-\d\d")
 _ANSWER_ID = re.compile(r"(?!\d+-[A-Z]+$)(?=[^\s]*\d)(?=[^\s]*[A-Z])[A-Z0-9_-]+|\[.*\]")
+_ADDRESS = re.compile(r"[^\s/]+@[^\s/]+\.[^\s/]+")
 _ENOUGH = 2
 
 
@@ -158,7 +159,10 @@ def check_new_findings(facts: RunFacts, policy: Policy, baseline: Baseline | Non
 
 def _told_by_effects(facts: RunFacts, baseline: Baseline | None) -> frozenset[EventRef]:
     done = set() if baseline is None else {call.name for variant in baseline.effects for call in variant.calls}
-    calls = [*facts.unknown_calls, *facts.effects, *(call for call in facts.refused if call.name in done)]
+    # An unknown call that the baseline's runs made too passes there, so a failure of it is told here.
+    known = set() if baseline is None else {call.signature for call in baseline.unknown_calls}
+    unknown = (call for call in facts.unknown_calls if call.signature not in known)
+    calls = [*unknown, *facts.effects, *(call for call in facts.refused if call.name in done)]
     return frozenset(EventRef(call.number, call.event_id) for call in calls)
 
 
@@ -216,7 +220,7 @@ def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
 def _contradiction(came: TextFacts, was: TextFacts) -> str:
     """How two answers contradict each other, by their figures and dates or by their ids; empty if they do not."""
     both = came.numbers_and_ids, was.numbers_and_ids
-    for is_kind in (_FIGURE_OR_DATE.fullmatch, _TIME.fullmatch, _ANSWER_ID.fullmatch):
+    for is_kind in (_FIGURE_OR_DATE.fullmatch, _TIME.fullmatch, _ANSWER_ID.fullmatch, _ADDRESS.fullmatch):
         now, before = (frozenset(fact for fact in facts if is_kind(fact)) for facts in both)
         if not (now <= before or before <= now):
             return f"The answer says {_named(now - before)} where the baseline's says {_named(before - now)}."

@@ -90,10 +90,11 @@ WRITES = word_set("""
 """)
 WRITES_OR_THINGS = word_set("""
     archive award backup bid block boot broadcast capture charge checkout claim click clone close commission commit
-    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork gift grade hail highlight hold
-    import install launch like link lock mark mention merge move patch pause pin play press purchase push quarantine
-    raise refund register relay release resume return retweet reverse reward rollout scale seed share ship sign sponsor
-    stake start stash stop swap switch sync tap tip trade transfer transition tweet upload vacuum vote wire
+    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork gift grade hail
+    highlight hold import install launch like link lock mark mention merge move patch pause pin play press purchase
+    push quarantine raise refund register relay release resume return retweet reverse reward rollout scale seed
+    share ship sign sponsor stake start stash stop swap switch sync tap tip trade transfer transition tweet upload
+    vacuum vote wire
 """)
 """Verbs in most names, `close_issue` and `file_upload`; but `exchange_rate` and `refund_status` tell something."""
 THINGS_OR_WRITES = word_set("bookmark email file index issue label log message order record star store tag text type")
@@ -104,10 +105,11 @@ WRITES_FIRST = word_set("""
 """)
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
 READS = word_set("""
-    aggregate analyse analyze assess browse calculate classify compare compute describe decode decompile detect diagnose disassemble discover encode
-    enumerate evaluate examine explain explore extract fetch filter find geocode get glob grep hover infer inspect
-    introspect investigate look lookup measure navigate observe parse peek predict read recall recommend reflect
-    retrieve scrape show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
+    aggregate analyse analyze assess browse calculate classify compare compute decode decompile describe detect
+    diagnose disassemble discover encode enumerate evaluate examine explain explore extract fetch filter find
+    geocode get glob grep hover infer inspect introspect investigate look lookup measure navigate observe parse peek
+    predict read recall recommend reflect retrieve scrape show simulate suggest summarise summarize think transcribe
+    translate validate verify wait whoami
 """)
 READS_OR_THINGS = word_set("""
     count crawl diff embed estimate forecast list poll preview query reason scan screenshot scroll search view
@@ -120,8 +122,8 @@ TOLD_OF_WRITES = word_set("history policy rate rates status")
 """Behind one of `TELLS` they make a thing of a verb: `exchange_rate`; but `transfer_balance` moves money."""
 TELLS = word_set("charge commit deploy exchange merge order refund release return trade transfer")
 TOLD = TOLD_OF_WRITES | word_set("""
-    availability balance contents detail details docs documentation health hours info information log logs metadata output price
-    overview permalink prices results schema size stats summary tree url version
+    availability balance contents detail details docs documentation health hours info information log logs metadata
+    output overview permalink price prices results schema size stats summary tree url version
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
 NOUNS = word_set("""
@@ -144,8 +146,11 @@ UNDONE = word_set("watch")
 """With `un` before them they are verbs: `unstar_repository`."""
 ASKS = word_set("am are can did does has have is should was were")
 """A name that begins so asks a question: `is_order_cancelled`, `can_delete`."""
-HARMLESS = word_set("attempt_completion calculator final_answer finish page_down page_up sequentialthinking task_done")
-"""How an agent thinks aloud, counts, turns a page, or ends."""
+HARMLESS = word_set("""
+    attempt_completion calculator final_answer finish manage_todo_list page_down page_up sequentialthinking task_done
+    todo_write update_plan update_todo_list write_todos
+""")
+"""How an agent thinks aloud, keeps its own list of steps, counts, turns a page, or ends."""
 FILED = word_set("clipboard disk docx drive epub excel file pdf pptx xlsx")
 """Where a result goes that is kept: `export_doc_to_pdf`."""
 MOVED = word_set("arm base car dock drone goal pose position robot vehicle waypoint")
@@ -331,8 +336,8 @@ def _verb_effect(word: str, before: _Words, rest: _Words) -> EffectKind | None:
         return _thing_or_write(word, before, rest)
     makes = word == "new" and (not rest or not (before or rest[-1].endswith("s")))  # `tab_new`, `new_task`
     turns = word in ("on", "off") and before and not rest  # `lights_off`
-    turns |= word in ("next", "previous") and not rest and not PLAYED.isdisjoint(before[-1:])
-    return "write" if makes or turns else None
+    plays = word in ("next", "previous") and not rest and not PLAYED.isdisjoint(before[-1:])
+    return "write" if makes or turns or plays else None
 
 
 def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:

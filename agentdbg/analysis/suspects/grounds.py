@@ -314,7 +314,8 @@ _GIVES_UP = re.compile(
     r"|could(?: not|n['\u2019]t) (?:find|access|locate|open|retrieve|load|determine|verify|complete|be found)"
     r"|(?:page|file|item|result|user|site) (?:not found|is not available|isn['\u2019]t available)"
     r"|no (?:relevant |matching |direct )?(?:results?|information|data|matches) (?:were |was )?(?:found|available)"
-    r"|404|timed? ?out|did(?: not|n['\u2019]t) (?:find|return|yield|load|work))",
+    r"|(?:http|error|status|code):? 404|404 (?:error|not found|page)|timed? ?out"
+    r"|did(?: not|n['\u2019]t) (?:find|return|yield|load|work))",
     re.IGNORECASE,
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 from tests.analysis.story import Story
 
 LETTER = "Dear Ms Osei, your refund of $40.00 for order A-17 will arrive by May 20, 2024. Kind regards, your team"
-ANSWER = "I have refunded $40.00 for order A-17. It arrives by May 20, 2024, 17:00."
+ANSWER = "I have refunded $40.00 for order A-17. It arrives by May 20, 2024, 17:00. I wrote to ama@example.com."
 QUESTION = [{"role": "user", "content": "Please refund order A-17, it never came."}]
 BROKE = {"error_type": "ConnectionError", "message": "Connection reset by peer"}
 REFUSED = {"error_type": "ConnectError", "message": "[Errno 111] Connection refused"}
@@ -102,6 +102,12 @@ HARMLESS: dict[str, Change] = {
     ),
     "a read less": Change([*reads("get_order"), refund(), *ticket(), letter()]),
     "the letter in other words": _with(refund(), ticket(), letter(_OTHER_WORDS)),
+    "the customer's full name in the letter": _with(refund(), ticket(), letter(_OTHER_WORDS.replace("Ms", "Ama"))),
+    "the letter as a table": _with(
+        refund(),
+        ticket(),
+        letter("Dear Ms Osei,\n\n| order | A-17 |\n|---|---|\n| refund | $40.00 |\n| arrives | 20 May 2024 |\n"),
+    ),
     "recipients in another order": _with(refund(), ticket(), letter(to=["desk@shop.example", "ama@example.com"])),
     "tags in another order": _with(refund(), ticket(tags=["refund", "lost"]), letter()),
     "another ticket number from the help desk": _with(refund(), ticket("T-4902"), letter()),
@@ -112,6 +118,12 @@ HARMLESS: dict[str, Change] = {
     "a retry after a refused connection": _with(refund(error=REFUSED), refund(), ticket(), letter()),
     "a retry after a limit": _with(
         refund(result={"error": "rate limited", "status_code": 429}), refund(), ticket(), letter()
+    ),
+    "a retry after a refusal in words": _with(
+        refund(result="Could not refund: the order is locked, try again"), refund(), ticket(), letter()
+    ),
+    "its own list of steps": _with(
+        Call("TodoWrite", {"todos": [{"content": "refund", "status": "done"}]}, "ok"), refund(), ticket(), letter()
     ),
     "a read that failed once": Change(
         [
@@ -147,6 +159,13 @@ HARMFUL: dict[str, Change] = {
     "two refunds": _with(refund(), refund(), ticket(), letter()),
     "a refund that may be done twice": _with(refund(error=BROKE), refund(), ticket(), letter()),
     "a refund that was refused": _with(refund(result={"error": "limit reached", "ok": False}), ticket(), letter()),
+    "a refund that was refused in words": _with(
+        refund(result="Refund rejected: card expired. Not processed."), letter()
+    ),
+    "half of a batch that was refused": _with(
+        refund(result={"sent": 1, "failed": 1, "errors": ["card expired"]}), ticket(), letter()
+    ),
+    "somebody else mentioned": _with(refund(), ticket(), letter(LETTER + ", cc @ceo")),
     "a refund that timed out": _with(
         refund(error={"error_type": "ReadTimeout", "message": "timed out"}), ticket(), letter()
     ),
@@ -194,9 +213,10 @@ WRONG_ANSWERS: dict[str, Change] = {
     "another amount in the answer": Change(answer=ANSWER.replace("$40.00", "$400.00")),
     "another date in the answer": Change(answer=ANSWER.replace("May 20", "June 20")),
     "another order in the answer": Change(answer=ANSWER.replace("A-17", "A-71")),
+    "another address in the answer": Change(answer=ANSWER.replace("ama@", "amy@")),
     "another hour in the answer": Change(answer=ANSWER.replace("17:00", "18:00")),
     "an answer that says no": Change(
-        answer="I cannot refund $40.00 for order A-17. It arrived by May 20, 2024, 17:00."
+        answer="I cannot refund $40.00 for order A-17. It arrived by May 20, 2024, 17:00. I wrote to ama@example.com."
     ),
 }
 """Everything was done right; only the answer is wrong, and only `answer: facts` looks at it."""

@@ -299,3 +299,14 @@ def test_a_shell_is_stopped_for_what_it_is_asked_to_do(cli: Cli, data_dir: Path)
     assert "Other side effects: #3: `bash` is new." in failed.out
     assert "guess" not in failed.out
     assert "Side effects unknown: #2: `bash` has other arguments." in cli("assert", other, "-b", "b.json").out
+
+
+def test_an_unknown_tool_that_fails_is_a_new_finding(cli: Cli, data_dir: Path) -> None:
+    """It was called as in the baseline, so its effects pass; that it failed, and nobody cared, is news."""
+    error = {"error_type": "KeyError", "message": "'rows'"}
+    cli("baseline", store(data_dir, _calls(("seat_plan", {"flight": "LH 404"}))), "--out", "b.json")
+    failed = cli("assert", store(data_dir, _calls(("seat_plan", {"flight": "LH 404"}), error=error)), "-b", "b.json")
+
+    assert failed.code == 1
+    assert "✓ effects" in failed.out
+    assert "✕ findings" in failed.out
