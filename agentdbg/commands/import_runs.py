@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """
     Import sessions of coding agents and traces of other tools: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot
-    CLI, opencode, OpenHands, SWE-agent, aider; LangSmith, Langfuse, OpenAI Agents, MLflow, Phoenix, OpenTelemetry,
+    CLI, opencode, Amp, OpenHands, SWE-agent, aider; LangSmith, Langfuse, OpenAI Agents, MLflow, Phoenix, OpenTelemetry,
     Inspect AI, chat transcripts; exports of agentdbg and earlier data folders. `--from` finds the sessions of a
     coding agent on this machine. Secrets are removed like anywhere else. A run that is here already is skipped, so
     importing twice does no harm. The exit code is 0 when everything was imported and 2 when something could not

@@ -31,6 +31,7 @@ _AGENTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "gemini": (("GEMINI_CLI_HOME",), ("~/.gemini",), ("tmp/*/chats/session-*.json*", "tmp/*/checkpoint-*.json")),
     "qwen": (("QWEN_HOME",), ("~/.qwen",), ("projects/*/chats/*.jsonl", "tmp/*/chats/session-*.json*")),
     "copilot": (("COPILOT_CONFIG_DIR",), ("~/.copilot",), ("session-state/*/events.jsonl", "session-state/*.jsonl")),
+    "amp": (("AMP_DATA_HOME",), ("~/.local/share/amp",), ("threads/T-*.json",)),
     "openhands": ((), ("~/.openhands",), ("conversations/*", "sessions/*")),
     "mini": (
         ("MSWEA_GLOBAL_CONFIG_DIR",),
@@ -43,7 +44,7 @@ AGENTS = tuple(_AGENTS)
 """The names `--from` takes."""
 _LOOKED_AT = 256 << 10
 _MOST_LINES = 60
-_FIRST_WORDS = re.compile(rb'"type":\s*"user",\s*"content":\s*"((?:[^"\\]|\\.){1,400})')
+_FIRST_WORDS = re.compile(rb'"type":\s*"(?:user",\s*"content|text",\s*"text)":\s*"((?:[^"\\]|\\.){1,400})')
 
 
 @dataclass(frozen=True)

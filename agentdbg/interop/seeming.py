@@ -33,6 +33,8 @@ _MAGIC = (
 _HEAD = 4096
 _PAGE = (b"<!doctype html", b"<html")
 _MOST_NAMES = 6
+_AS_A_LIST = " save its messages as a list"
+_CURSOR = "is a chat of Cursor, whose form is not read;" + _AS_A_LIST
 _LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"resourceMetrics"}), "holds OpenTelemetry metrics; export the traces (spans) instead"),
     (frozenset({"resourceLogs"}), "holds OpenTelemetry logs; export the traces (spans) instead"),
@@ -75,15 +77,43 @@ _LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
         "is one message of an opencode session; `opencode export` writes the whole session",
     ),
     (
+        frozenset({"session_type", "conversation"}),
+        "is a session of goose, whose form is not read; save its messages as a list",
+    ),
+    (
         frozenset({"ts", "say", "text"}),
         "is what Cline or Roo Code showed in its window; import api_conversation_history.json beside it",
+    ),
+    (
+        frozenset({"files_in_context", "model_usage"}),
+        "has only facts about a task of Cline; import api_conversation_history.json beside it",
+    ),
+    (
+        frozenset({"task", "tokensIn", "totalCost"}),
+        "has only facts about a task of Roo Code; import api_conversation_history.json beside it",
+    ),
+    (
+        frozenset({"type", "agentId", "key"}),
+        "is the journal of a workflow of Claude Code; what its agents did comes in with their session",
+    ),
+    (frozenset({"type", "id", "owner"}), "is a session of Factory's Droid, whose form is not read;" + _AS_A_LIST),
+    (frozenset({"composerId", "conversation"}), _CURSOR),
+    (frozenset({"tabs"}), _CURSOR),
+    (frozenset({"chatHistory", "sessionId"}), "is a session of Auggie, whose form is not read;" + _AS_A_LIST),
+    (frozenset({"history", "workspaceDirectory"}), "is a session of Continue, whose form is not read;" + _AS_A_LIST),
+    (frozenset({"conversation_id", "history"}), "is a chat of Kiro or Amazon Q, whose form is not read;" + _AS_A_LIST),
+    (frozenset({"llm_interactions"}), "is a trajectory of Trae Agent, whose form is not read;" + _AS_A_LIST),
+    (frozenset({"trajectoryId", "steps"}), "is a trajectory of Windsurf, whose form is not read;" + _AS_A_LIST),
+    (
+        frozenset({"cumulative_token_usage", "messages"}),
+        "is a thread of Zed, whose form is not read;" + _AS_A_LIST,
     ),
     (
         frozenset({"type", "version", "id", "cwd"}),
         "is a session of pi, whose form is not read; save its messages as a list",
     ),
     (
-        frozenset({"requests", "requesterUsername"}),
+        frozenset({"requests", "responderUsername"}),
         "is a chat of VS Code, whose form is not read; save its messages as a list",
     ),
     (frozenset({"mcpServers"}), "is a list of MCP servers; there is no trace in it"),

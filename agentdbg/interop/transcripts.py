@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _MODEL = frozenset({"assistant", "ai"})
+_MOMENTS = ("timestamp", "created_at", "createdAt", "ts")
 _ERROR_TEXT = re.compile(
     r"\s*(?:(?P<type>(?:[A-Za-z_][\w.]*)?(?:Error|Exception))\s*:\s*|Traceback \(most recent call last\))"
 )
@@ -85,7 +86,7 @@ class Conversation:
         elif isinstance(message.get("content"), list):
             for block in message["content"]:
                 if isinstance(block, dict) and block.get("type") == "tool_result":
-                    self._result(block, block.get("content"), more)
+                    self._result(block, block.get("content"), {"at_ms": _moment(message), **more})
         self.remember(message)
         if self._all_speak:
             self._tell_unheard()
@@ -164,7 +165,7 @@ class Conversation:
 
 
 def _moment(message: dict[str, Any]) -> float | None:
-    return moment_ms(message.get("timestamp") or message.get("created_at"))
+    return moment_ms(next((message[name] for name in _MOMENTS if message.get(name)), None))
 
 
 def _is_result(message: dict[str, Any]) -> bool:

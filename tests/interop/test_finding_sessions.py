@@ -35,7 +35,14 @@ _TILL = "5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl"
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with sessions of several agents in it."""
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "GEMINI_CLI_HOME", "MSWEA_GLOBAL_CONFIG_DIR"):
+    for name in (
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "QWEN_HOME",
+        "GEMINI_CLI_HOME",
+        "MSWEA_GLOBAL_CONFIG_DIR",
+        "AMP_DATA_HOME",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     shutil.copytree(_CLAUDE, tmp_path / ".claude/projects/-home-dev-till")
@@ -47,6 +54,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(FIXTURES / "copilot", tmp_path / ".copilot/session-state")
     (tmp_path / ".copilot/session-state/1f0c").mkdir()
     shutil.copy(FIXTURES / "copilot/pier.jsonl", tmp_path / ".copilot/session-state/1f0c/events.jsonl")
+    shutil.copytree(FIXTURES / "amp", tmp_path / ".local/share/amp/threads")
     shutil.copy(FIXTURES / "aider/.aider.chat.history.md", tmp_path)
     return tmp_path
 
@@ -62,6 +70,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("mini", 4),
         ("aider", 1),
         ("copilot", 4),
+        ("amp", 3),
     ],
 )
 def test_the_sessions_of_an_agent_are_found_where_it_keeps_them(home: Path, agent: str, count: int) -> None:
@@ -71,7 +80,7 @@ def test_the_sessions_of_an_agent_are_found_where_it_keeps_them(home: Path, agen
 
 def test_every_agent_is_tried_here(home: Path) -> None:
     """A name that `--from` takes has a test."""
-    assert set(AGENTS) == {"claude", "codex", "gemini", "qwen", "openhands", "mini", "aider", "copilot"}
+    assert set(AGENTS) == {"claude", "codex", "gemini", "qwen", "openhands", "mini", "aider", "copilot", "amp"}
 
 
 def test_the_newest_session_comes_first(home: Path) -> None:
@@ -95,6 +104,7 @@ def test_the_newest_session_comes_first(home: Path) -> None:
         ("openhands", "Paint the hull."),
         ("aider", "make the buoy"),
         ("copilot", "#861 mend the pier"),
+        ("amp", "The gates close while"),
     ],
 )
 def test_an_offered_session_says_what_it_is_about(home: Path, agent: str, said: str) -> None:

@@ -84,6 +84,17 @@ def test_nested_scores_and_the_error_of_an_entry_are_kept(tmp_path: Path, data_d
         (b'{"role": "assistant", "sessionID": "s", "modelID": "m"}', "is one message of an opencode session"),
         (b'[{"ts": 1, "type": "say", "say": "text", "text": "x"}]', "is what Cline or Roo Code showed"),
         (b'{"type": "session", "version": 3, "id": "x", "cwd": "/w"}', "is a session of pi"),
+        (b'{"type": "session_start", "id": "x", "owner": "ada", "cwd": "/w"}', "is a session of Factory's Droid"),
+        (b'{"session_type": "user", "conversation": [{"role": "user", "content": []}]}', "is a session of goose"),
+        (b'{"composerId": "c", "conversation": [{"type": 1, "text": "x"}]}', "is a chat of Cursor"),
+        (b'{"messages": [{"role": "user", "segments": []}], "cumulative_token_usage": {}}', "is a thread of Zed"),
+        (b'{"conversation_id": "k", "history": [{"user": {}, "assistant": {}}]}', "is a chat of Kiro or Amazon Q"),
+        (b'{"sessionId": "s", "chatHistory": []}', "is a session of Auggie"),
+        (b'{"history": [], "workspaceDirectory": "/w"}', "is a session of Continue"),
+        (b'{"task": "x", "llm_interactions": []}', "is a trajectory of Trae Agent"),
+        (b'{"trajectoryId": "t", "steps": []}', "is a trajectory of Windsurf"),
+        (b'{"requests": [], "responderUsername": "x"}', "is a chat of VS Code"),
+        (b'{"type": "started", "key": "k", "agentId": "a"}', "is the journal of a workflow of Claude Code"),
         (b'{"colour": 1, "size": 2}', "it holds an object with colour, size"),
         (b"[1, 2]", "a list of 2 values that are no objects"),
     ],
@@ -98,6 +109,18 @@ def test_a_refused_file_is_named_by_what_it_seems_to_be(
     path.write_bytes(content)
     with pytest.raises(NotReadable, match=said.replace("(", r"\(")):
         take(path)
+
+
+def test_a_chat_in_a_file_called_like_every_other_is_named_by_its_task(tmp_path: Path, data_dir: Path) -> None:
+    """Cline calls each of its histories the same; its messages tell when they were sent."""
+    history = [
+        {"role": "user", "content": [{"type": "text", "text": "<task>\nMend the net.\n</task>"}], "ts": 1736000000000},
+        {"role": "assistant", "content": "Mended.", "ts": 1736000002000},
+    ]
+    events = imported(write(tmp_path / "api_conversation_history.json", history), data_dir)
+
+    assert events[0]["name"] == "Mend the net."
+    assert events[1]["ts"] == "2025-01-04T14:13:22.000Z"
 
 
 def test_a_session_is_named_by_its_first_real_request(tmp_path: Path, data_dir: Path) -> None:

@@ -40,6 +40,7 @@ IMPORTERS = (
     "qwen",
     "copilot",
     "opencode",
+    "amp",
     "inspect",
     "mini_swe_agent",
     "swe_agent",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.group_chats import is_spoken
+from agentdbg.interop.importers.message_forms import request_in
+from agentdbg.interop.sessions import short_name
 from agentdbg.interop.sources import moment_ms
 from agentdbg.interop.transcripts import error_in_text, is_message, is_transcript, steps_of
 
@@ -33,6 +35,12 @@ _JUDGES = re.compile(
 _LABELS = re.compile(r"mistake_|ground_?truth", re.IGNORECASE)
 """What people wrote about the run afterwards. It would tell an explanation what it has to find out."""
 _LONGEST_FACT, _LONGEST_FACTS = 500, 4_000
+_SAYS_NOTHING = frozenset(
+    {"api_conversation_history", "chat", "conversation", "history", "log", "messages", "session", "thread"}
+    | {"trace", "trajectory", "transcript"}
+)
+"""Names of files that each session has; what was asked for tells them apart."""
+_TAG = re.compile(r"</?[a-z_]{1,30}>")
 _NAMES = ("name", "run_name", "title", "task_name", "task_id", "instance_id", "id")
 
 
@@ -101,7 +109,7 @@ def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any
     failure = _failure(facts.pop("error", None) or entry.get("error"))
     return RunDraft(
         identity=entry or messages,
-        name=_name(source, where, entry),
+        name=_name(source, where, entry, messages),
         format="chat",
         steps=steps,
         entry=where,
@@ -134,13 +142,16 @@ def _is_small(value: Any) -> bool:
     return isinstance(value, (dict, list)) and len(str(value)) <= _LONGEST_FACTS
 
 
-def _name(source: Source, where: str, entry: dict[str, Any]) -> str:
+def _name(source: Source, where: str, entry: dict[str, Any], messages: list[Any]) -> str:
     given = next((entry[key] for key in _NAMES if isinstance(entry.get(key), (str, int)) and entry[key] != ""), None)
     trial = entry.get("trial")
     if given is not None:
         named = f"{source.stem} {given}" if isinstance(given, int) or len(str(given)) < 6 else str(given)
         return f"{named}/{trial}" if isinstance(trial, (int, str)) else named
-    return f"{source.stem}, {where}" if where else source.stem
+    if where:
+        return f"{source.stem}, {where}"
+    asked = _TAG.sub(" ", request_in(messages)) if source.stem in _SAYS_NOTHING else ""
+    return short_name(asked, source.stem)
 
 
 def _final_answer(entry: dict[str, Any]) -> dict[str, Any] | None:
