@@ -136,7 +136,7 @@ pins: $(READY) ## choose the versions development and CI use anew
 		--group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 --upgrade \
 		requirements/instrumentations.in pyproject.toml -o requirements/instrumentations.txt
-	for lane in a a-oldest b b-oldest c c-oldest d; do \
+	for lane in a a-oldest b b-oldest c c-oldest d e; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--emit-build-options --upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
