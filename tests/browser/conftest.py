@@ -32,7 +32,7 @@ FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or "/usr/bin/
 SLOWED_BY = int(os.environ.get("AGENTDBG_TEST_SLOWED_BY", "0"))
 ROOT = Path(__file__).parent.parent.parent
 # Waiting for something is bounded by this; the machine may be busy with other tests.
-PATIENCE_MS = 15_000
+PATIENCE_MS = 45_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -128,7 +128,7 @@ SETTLED = """async (patience) => {
 }"""
 
 
-def settle(page: Page, patience_ms: int = PATIENCE_MS // 3) -> None:
+def settle(page: Page, patience_ms: int = 5_000) -> None:
     """
     Wait until the page is drawn as it stays, before something on it is measured.
 

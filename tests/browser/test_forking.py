@@ -71,6 +71,7 @@ def test_a_changed_step_is_forked_from_the_page(page: Page) -> None:
     assert axe_findings(page) == []
     page.keyboard.press("p")
     expect(page.locator("run-compare")).to_contain_text("hits")
+    expect(page.locator("run-compare .heads")).to_contain_text("fork at #3, result.hits=[]")
 
 
 def test_mocks_trials_and_the_policy_stand_in_the_command(page: Page) -> None:

@@ -111,3 +111,12 @@ test("forks of one change are one line, and numbered under it while one of them 
   assert.deepEqual(shown(null), ["trials"]);
   assert.deepEqual(shown("second"), ["trials", "first 1 2", "second 2 2", "third 3 2"]);
 });
+
+test("a run that waits at a breakpoint has no clock, and calls that are not stored yet are not counted as none", () => {
+  const paused = run("a", 2, { status: "running", state: "paused", duration_ms: null });
+  const fresh = run("b", 2, { status: "running", duration_ms: null, counts: { llm_calls: 0, tool_calls: 0 } });
+
+  assert.equal(runFigures(paused, null), "6 calls");
+  assert.equal(runFigures(fresh, NOW), "2 min");
+  assert.match(runLabel(paused, NOW), /paused.*, 6 calls, /);
+});

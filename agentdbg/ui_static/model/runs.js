@@ -190,19 +190,22 @@ export function nameOf(run) {
   return run.run_name?.trim() || "unnamed run";
 }
 
-/** Line three of a run: how long, how many calls, how many tokens. @param {RunMeta} run @param {number} now */
+/** Line three of a run: how long, how many calls, how many tokens. @param {RunMeta} run @param {number | null} now */
 export function runFigures(run, now) {
   return figuresOf(run, now).join(" · ");
 }
 
-/** The same, one by one. @param {RunMeta} run @param {number} now */
+/** The same, one by one; `now` is null where a run's clock stands. @param {RunMeta} run @param {number | null} now */
 export function figuresOf(run, now) {
-  const duration = run.status === "running" ? Math.max(0, now - startOf(run)) : run.duration_ms;
+  const isRunning = run.status === "running";
+  const going = now === null ? null : Math.max(0, now - startOf(run));
+  const duration = isRunning ? going : run.duration_ms;
   const calls = (run.counts?.llm_calls ?? 0) + (run.counts?.tool_calls ?? 0);
   const figures = [];
   if (duration !== null && duration !== undefined && hasTimes(run))
-    figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
-  figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
+    figures.push(isRunning ? formatElapsed(duration) : formatDuration(duration));
+  // While a run goes on, what is stored of it may be older than its first call.
+  if (calls > 0 || !isRunning) figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
   if (run.total_tokens) figures.push(`${formatTokens(run.total_tokens)} tok`);
   if (run.cost_usd)
     figures.push(
@@ -215,11 +218,11 @@ export function figuresOf(run, now) {
 
 /** The run as one sentence, for those who hear the page. @param {RunMeta} run @param {number} now */
 export function runLabel(run, now) {
-  const { word } = standing(run);
+  const { word, tone } = standing(run);
   const headline = run.headline ? `: ${run.headline}` : "";
   const age = formatAge(startOf(run), now);
   const ago = age === "now" ? "just now" : /\d (min|h)$/.test(age) ? `${age} ago` : age;
-  return `${nameOf(run)}, ${word.toLowerCase()}${headline}, ${runFigures(run, now)}, ${ago}`;
+  return `${nameOf(run)}, ${word.toLowerCase()}${headline}, ${runFigures(run, tone === "hold" ? null : now)}, ${ago}`;
 }
 
 /**

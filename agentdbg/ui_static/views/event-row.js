@@ -100,7 +100,10 @@ function glyphName(kind, row) {
 /** @param {RowFacts} facts */
 function gutterCell({ gutter, rank, stop }) {
   const cell = h("span", { class: "gutter" });
-  if (stop !== "" && rank === 0 && !gutter?.round) cell.append(stopButton(stop));
+  if (stop !== "" && rank === 0 && !gutter?.round) {
+    cell.setAttribute("role", "gridcell");
+    cell.append(stopButton(stop));
+  }
   if (rank > 0) cell.append(h("b", { class: "rank digits", title: `suspect ${rank}` }, rank));
   if (!gutter) return cell;
   cell.dataset.severity = gutter.severity;

@@ -347,7 +347,9 @@ function fillRun(element, { run, session, depth, trial }, now, badge, held) {
     h(
       "span",
       { class: "figures digits" },
-      ...figuresOf(run, isHeld ? held.since : now).map((figure) => h("span", null, figure)),
+      ...figuresOf(run, isHeld ? held.since : tone === "hold" ? null : now).map((figure, at) =>
+        h("span", null, at === 0 ? figure : ` · ${figure}`),
+      ),
     ),
     ...(badge ? [h("b", { class: "badge" }, badge)] : []),
   );

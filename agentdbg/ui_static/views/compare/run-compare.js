@@ -6,7 +6,7 @@ import { glyph } from "../../core/glyphs.js";
 import { bothNames, figures, verdictSign, verdictWords } from "../../model/compare.js";
 import { visibleText } from "../../model/details/text.js";
 import { counted, formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../../model/format.js";
-import { nameOf, standing, startOf } from "../../model/runs.js";
+import { nameOf, relationOf, standing, startOf } from "../../model/runs.js";
 import { SIGNS, differing, pathOf } from "./compare-row.js";
 import "../search-field.js";
 import "./compare-rows.js";
@@ -349,11 +349,18 @@ function callLines({ changed, only_a: onlyA, only_b: onlyB }) {
   ];
 }
 
-/** What tells one run from the other: its name, or of two with one name when it began. A name may be written from the right. @param {Answer} answer @param {"a" | "b"} side @param {number} now */
+/** What tells one run from the other: what a fork changed, its name, or of two with one name when it began. A name may be written from the right. @param {Answer} answer @param {"a" | "b"} side @param {number} now */
 function whose(answer, side, now) {
-  if (nameOf(answer.a) === nameOf(answer.b)) return formatStarted(startOf(answer[side]), now);
-  const name = visibleText(nameOf(answer[side]));
+  const run = answer[side];
+  const isFork = run.replay?.mode === "fork" && rootOf(answer.a) === rootOf(answer.b);
+  if (!isFork && nameOf(answer.a) === nameOf(answer.b)) return formatStarted(startOf(run), now);
+  const name = visibleText(isFork ? relationOf(run) : nameOf(run));
   return h("bdi", null, name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name);
+}
+
+/** @param {import("../../model/types.js").RunMeta} run */
+function rootOf(run) {
+  return run.replay?.parent_run_id ?? run.run_id;
 }
 
 /** @param {Answer} answer @param {number} now */
