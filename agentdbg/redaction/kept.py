@@ -97,18 +97,28 @@ def without_samples(schema: dict[str, Any]) -> dict[str, Any]:
 _TOKENS_OF_LOGPROBS = word_set("token tokens decoded_token tokenId token_id token_ids")
 
 
-_PLACE_IN_TEXT = word_set("end start")
+_MARKS_OF_TOKENS = 3
+"""So many characters may a token have beside those of the text: `##ing`, `\u0120the`."""
 
 
-def logprob_names(names: Iterable[Any]) -> frozenset[str]:
-    """The keys under which a dict that also has log probabilities, or places in a text, holds the model's words."""
-    names = list(names)
-    for name in names:
+def logprob_names(items: Iterable[tuple[Any, Any]]) -> frozenset[str]:
+    """The keys under which a dict that also has log probabilities, or a place in a text, holds the model's words."""
+    items = list(items)
+    for name, _ in items:
         if type(name) is str and len(name) < 40:
             squeezed = name.lower().replace("_", "")
             if "logprob" in squeezed:
                 return _TOKENS_OF_LOGPROBS
-    return _TOKENS_OF_LOGPROBS if _PLACE_IN_TEXT.issubset(names) else frozenset()
+    return _TOKENS_OF_LOGPROBS if _is_place_of_token(items) else frozenset()
+
+
+def _is_place_of_token(items: list[tuple[Any, Any]]) -> bool:
+    """Whether from `start` to `end` is as far as `token` is long: dates and pages have other ends."""
+    named = {name: value for name, value in items if type(name) is str}
+    token, start, end = named.get("token"), named.get("start"), named.get("end")
+    if not (type(token) is str and type(start) is int and type(end) is int):
+        return False
+    return 0 <= len(token) - (end - start) <= _MARKS_OF_TOKENS
 
 
 WORTH_REMEMBERING = 80

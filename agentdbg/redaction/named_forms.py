@@ -311,7 +311,11 @@ _COMMANDS = {
     ("net use",): re.compile(
         r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"
     ),
-    ("net user",): re.compile(r"\bnet user[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>[^\s/*]\S{3,200})"),
+    ("net user",): re.compile(  # not "the net user growth of 2025"
+        r"(?<![\w.])net user[ \t]{1,4}\S{1,80}[ \t]{1,4}"
+        r"(?=\S{4,200}[ \t]{1,4}/|\S{0,40}[A-Za-z]\S{0,40}[0-9!@#$^&*]|\S{0,40}[0-9!@#$^&*]\S{0,40}[A-Za-z])"
+        r"(?P<secret>[^\s/*]\S{3,200})"
+    ),
     ("smbclient",): re.compile(r"\bsmbclient\b[^\n|;]{0,120}? -U[ \t]{0,4}[\w.\\]{1,80}%(?P<secret>[^\s\"']{1,200})"),
 }
 """Each with texts of which one stands in all that it matches: an expression takes a hundred times as long to say no."""

@@ -352,7 +352,7 @@ class Walk:
         verdicts = {self._judge.judge(name): name for name in names}
         pair = next((verdict for verdict in _STRICTEST_FIRST if verdict in verdicts), SAFE)
         values = _TYPED if is_typed else _VALUE_FIELDS
-        logprobs = logprob_names(key for key, _ in items)
+        logprobs = logprob_names(items)
         return _Place(pair, verdicts.get(pair, ""), values, logprobs, is_kubernetes_secret(items))
 
     def _key_text(self, key: Any) -> str:

@@ -426,6 +426,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "frame": lambda: __import__("sys")._getframe(),
     "one long line of quotes": lambda: '"' * 300_000,
     "backslashes": lambda: "password=" + "\\" * 300_000,
+    "backslashes behind a letter as a number": lambda: "password=1 \\u0442 " + "\\" * 300_000,
     "many anchors": lambda: "sk-" * 100_000 + "eyJ" * 100_000,
     "many urls": lambda: "://a:b" * 100_000,
     "many names": lambda: "password " * 50_000,

@@ -61,6 +61,10 @@ KEPT: dict[str, Any] = {
     "a login in the words of OpenAPI": {"ApiKeyAuth": {"type": "apiKey", "in": "header", "name": "X-API-Key"}},
     "a text cut into tokens": {"tokens": ["The", " quick", " brown", " fox"], "token_ids": [464, 2068, 7586, 21831]},
     "tokens with their places": {"tokens": [{"token": "Hi", "start": 0, "end": 2}]},
+    "tokens with marks and their places": [
+        {"token": "##ing", "start": 4, "end": 7},
+        {"token": "cat", "start": 0, "end": 3},
+    ],
     "how long and how often": {"password_expires_days": 90, "auth_retries": 2, "token_ttl_seconds": 600},
     "a place in a stream": {"resume_token": "826577"},
     "an id": {"id": "gen-3956769186-E6c37iruXY3uZP10phnP"},
@@ -124,6 +128,9 @@ def test_the_schema_of_a_password_keeps_no_password(redactor: Redactor) -> None:
         {"password": [None, SECRET]},
         {"tokens": ["The", " quick", SECRET]},
         {"tokens": [SECRET, "b"]},
+        {"start": "2026-01-01", "end": "2026-02-01", "token": SECRET},
+        {"start": 0, "end": 50, "token": SECRET},
+        {"start": 0.5, "end": 50.5, "token": SECRET},
         {"ApiKeyAuth": {"type": "apiKey", "in": "header", "value": SECRET}},
     ],
 )
