@@ -191,3 +191,75 @@ def test_a_result_that_names_no_call_is_that_of_the_steps_only_one(
     assert kinds(events).count("CALL_START") == open_calls
     named = [event["name"] for event in events if event["event_type"] == "TOOL_CALL"]
     assert named == (["ring"] if not open_calls else ["tool", "tool"])
+
+
+def test_running_totals_do_not_count_again_what_answers_told(tmp_path: Path, data_dir: Path) -> None:
+    """OpenHands writes the use of each answer beside the conversation, and totals that come after them into it."""
+    folder = tmp_path / "conversations/5f0e"
+    (folder / "events").mkdir(parents=True)
+    usages = [
+        {"response_id": "r1", "prompt_tokens": 1000, "completion_tokens": 40},
+        {"response_id": "r2", "prompt_tokens": 2000, "completion_tokens": 80, "cache_read_tokens": 1000},
+    ]
+    metrics = {"model_name": "m", "token_usages": usages, "costs": [{"cost": 0.02}, {"cost": 0.03}]}
+    totals = {"accumulated_cost": 0.05, "accumulated_token_usage": {"prompt_tokens": 3000, "completion_tokens": 120}}
+    said: list[Any] = [
+        {"kind": "MessageEvent", "source": "user", "llm_message": {"role": "user", "content": "Count"}},
+        *(
+            {"kind": "MessageEvent", "source": "agent", "llm_message": {"content": "12"}, "llm_response_id": of}
+            for of in ("r1", "r2")
+        ),
+        {"kind": "ConversationStateUpdateEvent", "key": "stats", "value": {"usage_to_metrics": {"agent": totals}}},
+        {"kind": "MessageEvent", "source": "agent", "llm_message": {"content": "13"}, "llm_response_id": "r3"},
+        {
+            "kind": "UserRejectObservation",
+            "tool_name": "terminal",
+            "tool_call_id": "c9",
+            "rejection_reason": "not that",
+        },
+    ]
+    for number, event in enumerate(said):
+        told: dict[str, object] = {"id": f"e{number}", "timestamp": f"2026-01-05T08:00:0{number}"}
+        write(folder / f"events/event-{number:05d}-0000000{number}.json", {**told, **event})
+    write(folder / "base_state.json", {"id": "5f0e", "stats": {"usage_to_metrics": {"agent": metrics}}})
+
+    events = imported(folder, data_dir)
+    assert events[-1]["payload"]["summary"]["total_tokens"] == 3_120
+    assert events[-1]["payload"]["summary"]["cost_usd"] == pytest.approx(0.05)
+    assert [event["payload"]["error"]["message"] for event in events if event["name"] == "terminal"] == ["not that"]
+
+
+def test_what_came_from_the_cache_is_kept_where_a_run_tells_only_sums(tmp_path: Path, data_dir: Path) -> None:
+    """LangSmith's own counts stand beside the run, the details in its answer."""
+    used = {"input_tokens": 20, "output_tokens": 10, "input_token_details": {"cache_read": 5}}
+    run = {
+        "id": "22222222-2222-4222-8222-222222222222",
+        "trace_id": "22222222-2222-4222-8222-222222222222",
+        "name": "ChatOpenAI",
+        "run_type": "llm",
+        "start_time": "2026-01-05T08:00:01",
+        "end_time": "2026-01-05T08:00:02",
+        "inputs": {"messages": [[{"type": "human", "content": "mend"}]]},
+        "outputs": {"generations": [[{"message": {"kwargs": {"content": "done", "usage_metadata": used}}}]]},
+        "prompt_tokens": 20,
+        "completion_tokens": 10,
+        "total_tokens": 30,
+    }
+    call = next(e for e in imported(write(tmp_path / "r.json", [run]), data_dir) if e["event_type"] == "LLM_CALL")
+
+    assert call["payload"]["usage"]["prompt_tokens_details"] == {"cache_read": 5}
+
+
+def test_what_inspect_read_from_the_cache_is_a_part_of_the_prompt(tmp_path: Path, data_dir: Path) -> None:
+    """It stands beside the input there, and the total says so."""
+    used = {"input_tokens": 18, "output_tokens": 8, "total_tokens": 38, "input_tokens_cache_read": 12}
+    answer = {"message": {"role": "assistant", "content": "done"}, "stop_reason": "stop"}
+    output = {"model": "gpt-4o", "choices": [answer], "usage": used}
+    model = {"event": "model", "timestamp": "2026-01-05T08:00:01+00:00", "model": "openai/gpt-4o", "input": []}
+    sample = {"id": 1, "epoch": 1, "input": "mend", "messages": [], "events": [{**model, "output": output}]}
+    log = {"version": 2, "status": "success", "eval": {"task": "mend", "model": "openai/gpt-4o"}, "samples": [sample]}
+    call = next(e for e in imported(write(tmp_path / "log.json", log), data_dir) if e["event_type"] == "LLM_CALL")
+
+    assert call["payload"]["usage"]["prompt_tokens"] == 30
+    assert call["payload"]["usage"]["total_tokens"] == 38
+    assert call["payload"]["usage"]["prompt_tokens_details"] == {"cached_tokens": 12}

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from agentdbg.bounded import TooMuch
+from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, span, tool_call
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import NotReadable, moment_ms
@@ -195,7 +196,7 @@ def _model_step(event: dict[str, Any], key: str) -> Step:
         event.get("model") or output.get("model"),
         event.get("input"),
         choice.get("message"),
-        usage=output.get("usage"),
+        usage=_usage(as_dict(output.get("usage"))),
         tools=event.get("tools") or None,
         temperature=as_dict(event.get("config")).get("temperature"),
         stop_reason=choice.get("stop_reason"),
@@ -285,3 +286,18 @@ def _with_attachments(sample: dict[str, Any]) -> dict[str, Any]:
         return {key: resolve(item) for key, item in value.items()} if isinstance(value, dict) else value
 
     return {key: resolve(value) for key, value in sample.items() if key != "attachments"}
+
+
+def _usage(told: dict[str, Any]) -> dict[str, Any] | None:
+    """Its counts; what came from the cache and went there stands beside the input, where the total says so."""
+    given, put_out = whole_number(told.get("input_tokens")), whole_number(told.get("output_tokens"))
+    cached, kept = (whole_number(told.get(f"input_tokens_cache_{name}")) or 0 for name in ("read", "write"))
+    if given is None or put_out is None or not (cached or kept):
+        return told or None
+    if told.get("total_tokens") == given + put_out + cached + kept:
+        given += cached + kept
+    usage: dict[str, Any] = {"prompt_tokens": given, "completion_tokens": put_out, "total_tokens": given + put_out}
+    usage["prompt_tokens_details"] = {"cached_tokens": cached}
+    if whole_number(told.get("reasoning_tokens")):
+        usage["completion_tokens_details"] = {"reasoning_tokens": told["reasoning_tokens"]}
+    return usage

@@ -105,9 +105,10 @@ def _usage(run: dict[str, Any], output: Any) -> dict[str, Any] | None:
     counted = {key: run.get(key) for key in ("prompt_tokens", "completion_tokens", "total_tokens")}
     if not any(counted.values()):
         return usage_in(output)
+    used = as_dict(usage_in(output))
     details = {
-        "prompt_tokens_details": run.get("prompt_token_details"),
-        "completion_tokens_details": run.get("completion_token_details"),
+        "prompt_tokens_details": run.get("prompt_token_details") or used.get("input_token_details"),
+        "completion_tokens_details": run.get("completion_token_details") or used.get("output_token_details"),
     }
     counted.update({name: told for name, told in details.items() if isinstance(told, dict) and told})
     return counted

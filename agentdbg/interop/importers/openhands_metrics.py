@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Metrics"]
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+_NO_COST = 1e-9
+"""What sums of floats may be off by."""
 
 
 class Metrics:
@@ -22,6 +24,7 @@ class Metrics:
     def __init__(self, around: dict[str, Any]) -> None:
         self.model = ""
         self._by_answer: dict[str, dict[str, Any]] = {}
+        self._cost_of: dict[str, float] = {}
         self._latency: dict[str, float] = {}
         self._totals: dict[str, dict[str, int]] = {}
         self._costs: dict[str, float] = {}
@@ -38,9 +41,13 @@ class Metrics:
         self.model = as_word(config.get("model")) or self.model
 
     def _take_list(self, told: dict[str, Any]) -> None:
-        for used in as_list(told.get("token_usages")):
+        listed, costs = as_list(told.get("token_usages")), as_list(told.get("costs"))
+        for number, used in enumerate(listed):
             if isinstance(used, dict) and as_word(used.get("response_id")):
                 self._by_answer[used["response_id"]] = used
+                cost = amount(as_dict(costs[number]).get("cost")) if len(costs) == len(listed) else None
+                if cost is not None:
+                    self._cost_of[used["response_id"]] = cost
         for lasted in as_list(told.get("response_latencies")):
             seconds = as_dict(lasted).get("latency")
             if isinstance(seconds, (int, float)) and as_word(as_dict(lasted).get("response_id")):
@@ -70,27 +77,36 @@ class Metrics:
         """Which model gave this answer."""
         return as_word(self._by_answer.get(answer_id, {}).get("model")) or self.model
 
-    def settle(self, step: Step, answer_id: str, own: Any = None) -> None:
-        """Give an answer what it used: by its id, by its own response, else by what the totals grew by."""
+    def settle(self, step: Step, answer_id: str, own: Any = None, *, in_totals: bool = True) -> None:
+        """
+        Give an answer what it used: by its id, by its own response, else by what the totals grew by.
+
+        What is told of one answer is in the totals too, now or at their next update, unless they leave it out.
+        """
         used = self._by_answer.pop(answer_id, None) or (own if isinstance(own, dict) else None)
-        if used is None and self._grown:
-            used, self._grown = self._grown, {}
-        elif used is not None:
-            self._grown = {}
+        cost = self._cost_of.pop(answer_id, None)
+        if used is None and any(count > 0 for count in self._grown.values()):
+            used, self._grown = {name: max(count, 0) for name, count in self._grown.items()}, {}
+        elif used is not None and in_totals:
+            for name in _COUNTS:
+                self._grown[name] = self._grown.get(name, 0) - (whole_number(used.get(name)) or 0)
+        if cost is not None and step.fields["cost_usd"] is None:
+            step.fields["cost_usd"] = cost
+            self._grown_cost -= cost if in_totals else 0.0
         if used is not None and step.fields["usage"] is None:
             step.fields["usage"] = normalise_usage(_as_usage(used))
         if answer_id in self._latency:
             step.duration_ms = self._latency.pop(answer_id)
-        if self._grown_cost and step.fields["cost_usd"] is None:
+        if self._grown_cost > _NO_COST and step.fields["cost_usd"] is None:
             step.fields["cost_usd"], self._grown_cost = self._grown_cost, 0.0
 
     def leave(self, step: Step | None) -> None:
         """What the totals grew by after the last answer was its use too."""
-        if step is None or not self._grown:
+        if step is None or not any(count > 0 for count in self._grown.values()):
             return
         known = dict(step.fields["usage"] or {})
         for name in ("prompt_tokens", "completion_tokens"):
-            known[name] = (known.get(name) or 0) + self._grown.get(name, 0)
+            known[name] = (known.get(name) or 0) + max(self._grown.get(name, 0), 0)
         known["total_tokens"] = known["prompt_tokens"] + known["completion_tokens"]
         step.fields["usage"], self._grown = normalise_usage(known), {}
 

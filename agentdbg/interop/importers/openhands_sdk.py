@@ -72,7 +72,7 @@ class Told:
         if self._metrics.knows(answer_id):
             answer = {"role": "assistant", "content": item["summary"]}
             asked = model_call(self._metrics.model_of(answer_id), None, answer, at_ms=at_ms, meta={"source_id": of})
-            self._metrics.settle(asked, answer_id)
+            self._metrics.settle(asked, answer_id, in_totals=False)
             self.session.steps.append(asked)
         self.session.note("condensation", item["summary"], at_ms=at_ms, source_id=of, forgotten_events=forgotten)
 
@@ -113,7 +113,8 @@ class Told:
 
     def _observation(self, item: dict[str, Any], at_ms: float | None) -> None:
         told = item.get("observation")
-        observation = told if isinstance(told, dict) else {"content": item.get("error", told)}
+        said = item.get("error", item.get("rejection_reason", told))
+        observation = told if isinstance(told, dict) else {"content": said}
         content = observation.get("content")
         if content is None:
             content = observation.get("output", observation.get("error"))
