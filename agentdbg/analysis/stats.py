@@ -47,6 +47,8 @@ _FAILURES_OPENED = 500
 """Beyond this many the sentence says `over 500 times`; opening every failed call of a million would take seconds."""
 _FIGURES = re.compile(r"(?<!\[Errno )(?<!\d)(?!(?<!\w)[45]\d\d(?!\w))\d+")
 """Pages, ports and seconds, by which one error differs from the next; but not the code of an answer or of an error."""
+_ALIKE = 80
+"""Letters by which an error is known; what it quotes of the call that failed comes behind them."""
 _AT_ONCE = 4_096
 _IS_MODEL = bytes(kind == LLM for kind in range(256))
 _IS_CALL = bytes(kind in CALL_KINDS for kind in range(256))
@@ -307,7 +309,7 @@ class Tally:
         self._opened.append((number, failure))
         if not is_passed_on:
             name = str(event.get("name") or "a call")
-            alike = _FIGURES.sub("0", failure.text)
+            alike = _FIGURES.sub("0", failure.text)[:_ALIKE]
             group = self.failures.setdefault((name, alike), FailedCalls(name, failure, kind))
             group.numbers.append(number)
             group.texts.add(failure.text)

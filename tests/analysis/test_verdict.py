@@ -126,6 +126,19 @@ def test_errors_that_differ_in_their_figures_are_one() -> None:
     ]
 
 
+def test_errors_that_differ_in_what_they_quote_at_their_end_are_one() -> None:
+    """Two sentences of which the page shows the same beginning would be read as a mistake of ours."""
+    story = Story()
+    refusal = "Cannot execute multiple commands at once. Please run each command separately, or chain them. Given: "
+    for commands in ("ls; pwd", "cat a; cat b"):
+        story.tool("terminal", error=refusal + commands)
+    story.end()
+
+    assert [text for _, text in story.said()] == [
+        f"Finished, but terminal failed twice, first with: {refusal}ls; pwd",
+    ]
+
+
 def test_an_error_that_came_with_other_figures_before_is_quoted_as_it_ended_the_run() -> None:
     """The words of the last one are in the user's terminal."""
     story = Story()
