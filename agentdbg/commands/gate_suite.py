@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from agentdbg.analysis.checks.suite import Scenario, Suite, Trial
 from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.summary import Log, tell
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.diff_markdown import markdown
+from agentdbg.commands.diff_lines import print_diff
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.run_files import facts_of_named, is_path, read_baseline, read_run_file
 from agentdbg.commands.streams import heard_or_not
@@ -219,8 +220,12 @@ def _against(plan: _Plan, report: Report, run: str, data_dir: Path) -> str:
         events = read_run_file(Path(run)).events if is_path(run) else load_events(run, data_dir)
         found = compare(load_events(good_id, stored), events, effect_rules(plan.policy))
         facts = report.facts
-        names = f"{good.run_name} ({good_id[:8]})", f"{facts.run_name} ({facts.run_id[:8]})"
-        return markdown(found, tell(found, Log(good_id), Log(facts.run_id)), names)
+        out = Terminal(written := StringIO())
+        out.has_colour = False
+        told = tell(found, Log(good_id), Log(facts.run_id))
+        names, ids = (good.run_name, facts.run_name), (good_id[:8], facts.run_id[:8])
+        print_diff(out, found, told, names, ids, stat=False)
+        return written.getvalue()
     return ""
 
 

@@ -85,6 +85,8 @@ def test_all_formats_are_written_into_one_folder(cli: Cli, gates: Path, data_dir
     assert "- amount: 40\n+ amount: 4000" in (out / "summary.md").read_text()
     assert page.count("Trial ") == 3
     assert "Compared with a run of the baseline" in page
+    assert "≠ refund writes\n        args.amount  40 → 4000" in page
+    assert "\\_" not in page  # it is no Markdown
     assert "<script" not in page
     assert json.loads((out / "gate.json").read_text())["scenarios"][0]["pass_hat"] == {"1": 0.6667, "2": 0.3333, "3": 0}
 
