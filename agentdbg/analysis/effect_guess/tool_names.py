@@ -36,57 +36,59 @@ def word_set(text: str) -> frozenset[str]:
 WRITES = word_set("""
     abandon abolish abort accelerate accept accredit accrue ack acknowledge acquire act activate adapt add adjust
     administer admit adopt advance advertise affix airdrop align allocate allot allow alter amend amortize animate
-    annotate announce anonymize apologise apologize append apply appoint apprehend approve arbitrate arm arrange arrest
-    aspirate assemble assign associate attach attack attest authenticate authorise authorize autofill autofix automate
-    autopay autosave autoscale awaken backfill backport ban banish begin bestow bind blacklist blocklist blur boost
-    bootstrap borrow bounce brew brighten bump bundle burn bury buy bypass calibrate cancel carve centralize certify
-    change cherry chmod chown clean cleanse cleanup clear collapse colorize commence compensate compile compress conceal
-    condemn configure connect consolidate constrain construct continue contribute convene cook cordon correct corrupt
-    cosign cp craft create crush curate customize darken dblclick deactivate deallocate deauthorize declare decline
-    declutter decommission decompress decorate decouple decr decrease decrement dedicate deduct dedupe defer deflate
-    defragment defrost dehydrate del delegate delete delist deliver demolish demote denoise deny deport deprecate
-    dequeue deregister desaturate designate despawn destroy detach detain detonate dial dig dilute dim disable
-    disapprove disarm disassociate disband disburse discard discharge disclose disconnect discontinue disengage
-    disinfect dismantle dismiss dismount dispatch dispense displace dispose disrupt dissociate dissolve distribute
-    divert donate downgrade downscale downvote drag drain draw duplicate dye earmark edit eject elevate eliminate
-    embezzle emit empower empty emulate enable endorse enforce engage engrave enhance enlarge enlist enqueue enrich
-    enrol enroll enter entrust equip eradicate erase escalate establish etch evacuate evict excavate exclude exempt
-    exhume exit exonerate expedite expel expire expose expropriate extend extinguish extradite extrude fabricate
-    failover falsify fasten fertilize finalize finetune flatten flip flush flushall flushdb follow forbid foreclose
-    forfeit forge forget forgive fortify forward freeze fulfil fulfill fumigate furlough furnish garnish give glue graft
-    grant grind hack halt halve handle handoff harden harvest heal hibernate hide hire hoist hospitalize hydrate ignite
-    illuminate immunize impeach impersonate implant implement impose impound imprison improve incentivize incinerate
-    incorporate incr increase increment indict induce infect inflate inform infuse ingest init initialise initialize
-    initiate inject inoculate inscribe insert instantiate instruct insulate insure integrate intensify interact
-    intercept interrupt intervene introduce invalidate invert invest invite invoke irrigate isolate jettison join
-    justify kick kill knock laminate launder leave legalize lend lengthen levy liberate lift lighten liquidate loan
-    lodge login logout loosen loot lower lubricate manage management manipulate manufacture marry maximize medicate mend
-    migrate minify minimize mint mitigate mkdir mobilize moderate modify monetize mop mount mow mutate mute mv nack
-    negotiate neutralize nickname nominate notarize notify nudge nullify obfuscate occupy offboard offload omit onboard
+    annotate announce anonymize apologise apologize append apply appoint apprehend approve arbitrate arm arrange
+    arrest aspirate assemble assign associate attach attack attest authenticate authorise authorize autofill autofix
+    automate autopay autosave autoscale awaken backfill backport bake ban banish begin bestow bind blacklist
+    blocklist blur boost bootstrap borrow bounce brew brighten bump bundle burn bury buy bypass calibrate cancel
+    carve centralize certify change cherry chmod chown clean cleanse cleanup clear collapse colorize commence
+    compensate compile compress conceal condemn configure connect consolidate constrain construct continue
+    contribute convene cook cordon correct corrupt cosign cp craft create crush curate customize darken dblclick
+    deactivate deallocate deauthorize decide declare decline declutter decommission decompress decorate decouple
+    decr decrease decrement dedicate deduct dedupe defer deflate defragment defrost dehydrate del delegate delete
+    delist deliver demolish demote denoise deny deport deprecate dequeue deregister desaturate designate despawn
+    destroy detach detain detonate dial dig dilute dim disable disapprove disarm disassociate disband disburse
+    discard discharge disclose disconnect discontinue disengage disinfect dismantle dismiss dismount dispatch
+    dispense displace dispose disrupt dissociate dissolve distribute divert donate downgrade downscale downvote drag
+    drain draw duplicate dye earmark edit eject elevate eliminate embezzle emit empower empty emulate enable endorse
+    enforce engage engrave enhance enlarge enlist enqueue enrich enrol enroll enter entrust equip eradicate erase
+    escalate establish etch evacuate evict excavate exclude exempt exhume exit exonerate expedite expel expire
+    expose expropriate extend extinguish extradite extrude fabricate failover falsify fasten fertilize finalize
+    finetune flatten flip flush flushall flushdb follow forbid foreclose forfeit forge forget forgive fortify
+    forward freeze fulfil fulfill fumigate furlough furnish garnish give glue graft grant grind hack halt halve
+    handle handoff harden harvest heal hibernate hide hire hoist hospitalize hydrate ignite illuminate immunize
+    impeach impersonate implant implement impose impound imprison improve incentivize incinerate incorporate incr
+    increase increment indict induce infect inflate inform infuse ingest init initialise initialize initiate inject
+    inoculate inscribe insert instantiate instruct insulate insure integrate intensify interact intercept interrupt
+    intervene introduce invalidate invert invest invite invoke irrigate isolate jettison join justify kick kill
+    knock laminate launder leave legalize lend lengthen levy liberate lift lighten liquidate loan lodge login logout
+    loosen loot lower lubricate manage management manipulate manufacture marry maximize medicate mend migrate minify
+    minimize mint mitigate mkdir mobilize moderate modify monetize mop mount mow mutate mute mv nack negotiate
+    neutralize nickname nominate notarize notify nudge nullify obfuscate occupy offboard offload omit onboard
     operate opt ordain organise organize orient oust outbid outsource overclock overhaul override overrule overturn
-    overwrite paint pardon park paste patrol pave pay penalize perforate persist perturb plow polish pollute populate
-    postpone pour precondition preheat prepay prepend prescribe preserve prevent prioritize proclaim procure produce
-    prohibit prolong promote propagate prorate prosecute protect provision prune publicize publish pump punish purge
-    purify put quantize quash quit raid reap rebalance rebase reboot rebuild recategorize recharge reclaim reclassify
-    recolor reconcile reconfigure reconnect recover recreate recruit rectify recycle redact redeem redeploy redesign
-    redirect redistribute redo redraw reduce refactor refill refinance refine reflash reformat refresh refuel refuse
-    regenerate rehire rehydrate reimage reimburse reinforce reinstate reject rejoin relabel relinquish relocate remap
-    remaster remediate remember remind remit remix remodel remove rename renegotiate renew renounce renovate rent reopen
-    reorder reorganize repair reparent repartition repeal replace replenish replicate reply repost reprint reprioritize
-    reprocess reprogram republish repurpose requeue requisition reroute rerun reschedule rescind rescue resell reserve
-    reset reshape resign resize respond restart restock restore restrict restructure resubmit resurface resuscitate
-    retain retarget retire retitle retouch retract retrain retrofit retry reunite revamp revert revise revitalize revive
-    revoke rewind rework rewrite rinse rm rmdir rollback rotate sabotage salvage sanction sanitize save scaffold scrub
-    seal seize sell send set settle setup sharpen shatter shelve shorten shred shrink shuffle shut shutdown sideload
-    silence simplify skip slide snooze solder solicit solve sow spawn spend spin splice spray sprinkle squash squeeze
-    stabilize stamp standardize steer sterilize stimulate stitch straighten streamline strengthen stretch strike strip
-    subdivide sublease submit subpoena subscribe subsidize substitute sue summon suppress surcharge surrender suspend
-    sustain sweep swing swipe switchover synchronise synchronize taint tear terminate tether thaw throttle tighten tilt
-    tint toast toggle toss tow transact transcode transmit transplant transport transpose trash trigger trim truncate
-    tune turn uncheck undo unfavorite unfriend ungroup unhide unify uninstall unleash unload unlock unmount unplug
-    unpublish unseal unstage unsubscribe unveil unzip update upgrade upsell upsert upvote vacate vaccinate vaporize
-    ventilate veto void vouch waive wake warn warp wash weaken weld whitelist widen wipe withdraw withhold wrap write
-    yank zap
+    overwrite paint pardon park paste patrol pave pay penalize perforate persist perturb plow polish pollute
+    populate postpone pour precondition preheat prepay prepend prescribe preserve prevent prioritize proclaim
+    procure produce prohibit prolong promote propagate prorate prosecute protect provision prune publicize publish
+    pump punish purge purify put quantize quash quit raid reap rebalance rebase reboot rebuild recategorize recharge
+    reclaim reclassify recolor reconcile reconfigure reconnect recover recreate recruit rectify recycle redact
+    redeem redeploy redesign redirect redistribute redo redraw reduce refactor refill refinance refine reflash
+    reformat refresh refuel refuse regenerate rehire rehydrate reimage reimburse reinforce reinstate reject rejoin
+    relabel relinquish relocate remap remaster remediate remember remind remit remix remodel remove rename
+    renegotiate renew renounce renovate rent reopen reorder reorganize repair reparent repartition repeal replace
+    replenish replicate reply repost reprint reprioritize reprocess reprogram republish repurpose requeue
+    requisition reroute rerun reschedule rescind rescue resell reserve reset reshape resign resize respond restart
+    restock restore restrict restructure resubmit resurface resuscitate retain retarget retire retitle retouch
+    retract retrain retrofit retry reunite revamp revert revise revitalize revive revoke rewind rework rewrite rinse
+    rm rmdir rollback rotate sabotage salvage sanction sanitize save scaffold scrub seal seize sell send set settle
+    setup sharpen shatter shelve shorten shred shrink shuffle shut shutdown sideload silence simplify skip slide
+    snooze solder solicit solve sow spawn spend spin splice spray sprinkle squash squeeze stabilize stamp
+    standardize steer sterilize stimulate stitch straighten streamline strengthen stretch strike strip subdivide
+    sublease submit subpoena subscribe subsidize substitute sue summon suppress surcharge surrender suspend sustain
+    sweep swing swipe switchover synchronise synchronize taint tear teleport terminate tether thaw throttle tighten
+    tilt tint toast toggle toss tow transact transcode transmit transplant transport transpose trash trigger trim
+    truncate tune turn uncheck undo unfavorite unfriend ungroup unhide unify uninstall unleash unload unlock unmount
+    unplug unpublish unseal unstage unsubscribe unveil unzip update upgrade upsell upsert upvote vacate vaccinate
+    vaporize ventilate veto void vouch waive wake warm warn warp wash weaken weld whitelist widen wipe withdraw
+    withhold wrap write yank zap
 """)
 WRITES_OR_THINGS = word_set("""
     archive award backup bid block boot broadcast capture charge checkout claim click clone close commission commit
@@ -105,11 +107,11 @@ WRITES_FIRST = word_set("""
 """)
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
 READS = word_set("""
-    aggregate analyse analyze assess browse calculate classify compare compute decode decompile describe detect
-    diagnose disassemble discover encode enumerate evaluate examine explain explore extract fetch filter find
-    geocode get glob grep hover infer inspect introspect investigate look lookup measure navigate observe parse peek
-    predict read recall recommend reflect retrieve scrape show simulate suggest summarise summarize think transcribe
-    translate validate verify wait whoami
+    aggregate analyse analyze assess autocomplete browse calculate classify compare compute decode decompile
+    describe detect diagnose disassemble discover encode enumerate evaluate examine explain explore extract fetch
+    filter find geocode get glob grep hover infer inspect introspect investigate look lookup measure navigate
+    observe parse peek predict read recall recommend reflect retrieve scrape show simulate suggest summarise
+    summarize think transcribe translate validate verify wait whoami
 """)
 READS_OR_THINGS = word_set("""
     count crawl diff embed estimate forecast list poll preview query reason scan screenshot scroll search view
@@ -122,24 +124,28 @@ TOLD_OF_WRITES = word_set("history policy rate rates status")
 """Behind one of `TELLS` they make a thing of a verb: `exchange_rate`; but `transfer_balance` moves money."""
 TELLS = word_set("charge commit deploy exchange merge order refund release return trade transfer")
 TOLD = TOLD_OF_WRITES | word_set("""
-    availability balance contents detail details docs documentation health hours info information log logs metadata
-    output overview permalink price prices results schema size stats summary tree url version
+    availability balance contents deliveries depth detail details docs documentation feedback health hours info
+    information levels limits log logs metadata output overview permalink price prices progress quota readings
+    results schema size state stats summary timeline tracking tree url version
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
 NOUNS = word_set("""
-    account airtable api asana aws azure batch bitbucket booking brave browser build bulk calendar car chat chroma city
-    clickup cloudflare cloudwatch code codebase collection company confluence contact currency customer data database
-    datadog dataset db dependency directory discord doc docker docs document drive duckduckgo dynamodb elastic
-    elasticsearch entity event exa figma file firebase firecrawl firestore flight folder freshdesk full gcp gdrive git
-    github gitlab gmail google grafana gsheets helm hf hotel hubspot hybrid image intercom inventory issue item jira job
-    json kafka kb keyword knowledge kubectl kubernetes label lambda linear mailchimp maps market mcp media memory
-    message mobile monday mongo mongodb movie music my mysql neo neon netlify network news node nosql notion obsidian
-    okta onedrive onenote opensearch order outlook page pagerduty payment paypal people pg pinecone playwright postgres
-    product project prometheus public puppeteer qdrant quickbooks recipe reddit redis repo repository resource room
-    salesforce semantic sentry server service sharepoint shipment shipping shop shopify similarity slack snowflake spec
-    spotify sql sqlite square stock store stripe supabase symbol system table tag task tavily tax teams telegram thread
-    ticket todoist topic train travel trello twilio twitter unity url user vault vector vendor vercel video weather
-    weaviate web wiki wordpress workspace xero youtube zendesk zoom
+    account airtable alert api appointment artist asana aws azure batch bitbucket booking brave browser bucket build
+    bulk cache calendar camera car card chat chroma city clickup client cloudflare cloudwatch code codebase
+    collection command company config confluence console contact container contract course credit currency customer
+    data database datadog dataset db dependency device directory discord doc docker docs document door drive
+    duckduckgo dynamodb elastic elasticsearch entity event exa figma file firebase firecrawl firestore flight folder
+    freshdesk full game gcp gdrive git github gitlab gmail google grafana gsheets helm hf hotel hubspot hybrid image
+    intercom inventory issue item jira job json kafka kb keyword knowledge kubectl kubernetes lab label lambda
+    linear mailchimp maps market mcp media member memory message mobile monday mongo mongodb movie music my mysql
+    neo neon netlify network news node nosql notion obsidian okta onedrive onenote opensearch order outlook output
+    package page pagerduty patient payment paypal people pg pinecone player playwright portfolio postgres product
+    profile project prometheus public puppeteer qdrant quickbooks recipe reddit redis repo repository resource room
+    salesforce semantic sentry server service session sharepoint shipment shipping shop shopify similarity slack
+    snowflake spec spotify sql sqlite square stock store stripe student subscription supabase symbol system table
+    tag task tavily tax teams telegram tenant terminal thread ticket timer todoist token topic train travel trello
+    twilio twitter unity url user vault vector vehicle vendor vercel video wallet weather weaviate web webhook wiki
+    wordpress workspace xero youtube zendesk zone zoom
 """)
 """Things and services that names begin with; a plural is taken for one too."""
 UNDONE = word_set("watch")
@@ -284,6 +290,7 @@ _ASKED_LAST = word_set("calculate compute describe explain fetch find get lookup
 _REDIS_READS = re.compile(r"[hlsxz](?:m?get(?:all)?|keys|vals|len|range|members|card|exists|ismember|score|scan)")
 _REDIS = re.compile(r"[hlrsxz](?:m?set(?:nx)?|add|push|pop|rem|del|incrby|trim|move|store)")
 """Commands of Redis: `hset`, `lpush`, `zincrby`."""
+_COMPOUND = re.compile(r"(?:auto|batch|bulk|counter|cross|hard|hot|mass|multi|over|pre|soft)(\w{3,})")
 _THING = re.compile(r"(?!augment|implement|partition|position|segment|supplement)\w+(?:tion|ment|ity|flow)")
 """How words end that are hardly ever verbs: `workflow_list`, `configuration_view`."""
 _NAMESPACE = re.compile(r"__|[.:/]")
@@ -431,6 +438,9 @@ def _is_write(word: str) -> bool:
         return False
     if word.startswith("de"):
         return stem in WRITES
+    compound = _COMPOUND.fullmatch(word)  # `bulkdelete`, `countersign`, `hotfix`
+    if compound is not None and (compound[1] in WRITES or _can_write(compound[1])):
+        return True
     return word.startswith(("un", "re")) and (stem in WRITES or _can_write(stem) or stem in UNDONE)
 
 
