@@ -42,6 +42,11 @@ _ANSWERS = frozenset(
     | {"is_passed", "task_passed", "is_successful", "test_status", "test_result", "exact_match", "em"}
     | {"task_success", "task_completed", "is_resolved", "is_solved", "outcome", "verdict", "grade"}
 )
+_LESS_IS_BETTER = re.compile(
+    r"(?:^|_)(?:toxicity|bias|harm(?:fulness)?|hallucinations?|errors?|failures?|loss|latency|cost|duration|tokens|distance"
+    r"|violations?|leaks?|leakage|refusals?|perplexity|risk|spam|penalty|wer|cer|mae|rmse)(?:_(?:rate|count|ms|s|usd))?$"
+)
+"""Scores of which none is what everybody wants."""
 _ENDED_BY = ("error", "exit_status", "exit_reason", "termination_reason", "terminated_reason")
 _BROKEN_OFF = re.compile(
     r"(?!(?:no|none|null|ok|submitted|success\w*|completed?|finished|done)\b)(?:(?:exit|early)_\w+|max\w*|.*\b(?:abort|context|cost"
@@ -128,7 +133,11 @@ def _told(value: Any, path: str, depth: int) -> list[KnownOutcome]:
     for key, item in list(value.items())[:_MOST_KEYS]:
         place = f"{path}.{key}" if path else str(key)
         name = str(key).lower().replace("-", "_")
-        is_score = name in _SCORES or is_in_scores or (name == "value" and "score" in path.lower())
+        is_score = (
+            name in _SCORES
+            or (is_in_scores and _LESS_IS_BETTER.search(name) is None)
+            or (name == "value" and "score" in path.lower())
+        )
         has_own_mark = isinstance(item, (int, float)) and name not in _PASS_MARKS and _has_mark(value, key)
         is_judged = name in _ANSWERS or (name in _OF_EVALUATION and _EVALUATES.search(path) is not None)
         is_judged = is_judged or (name == "label" and str(item).strip().lower() in _SURE)

@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import {
   groupsOf,
+  isLowScore,
   median,
   metadataKeys,
   scoreNames,
@@ -102,4 +103,11 @@ test("the terms of a query are those that the server reads as terms", () => {
     "is:failed",
     "since:2d",
   ]);
+});
+
+test("of what there should be little of, none is no low score", () => {
+  for (const name of ["toxicity", "error_rate", "Latency", "answer-cost"])
+    assert.equal(isLowScore(name, 0), false, name);
+  for (const name of ["correct", "harmlessness", "token_f1"]) assert.equal(isLowScore(name, 0.4), true, name);
+  assert.equal(isLowScore("correct", 0.7), false);
 });

@@ -28,6 +28,14 @@ export function scoresOf(run) {
   return scores;
 }
 
+const LESS_IS_BETTER =
+  /(?:^|[_ -])(?:toxicity|bias|harm(?:fulness)?|hallucinations?|errors?|failures?|loss|latency|cost|duration|tokens|distance|violations?|leaks?|leakage|refusals?|perplexity|risk|spam|penalty|wer|cer|mae|rmse)(?:[_ -](?:rate|count|ms|s|usd))?$/i;
+
+/** Whether a score is below the pass mark; of what there should be little of, none is no failure. @param {string} name @param {number} score */
+export function isLowScore(name, score) {
+  return score <= 0.6 && !LESS_IS_BETTER.test(name);
+}
+
 /** The names of the scores that any run has, the most frequent first. @param {RunMeta[]} runs @param {number} most @returns {string[]} */
 export function scoreNames(runs, most) {
   /** @type {Map<string, number>} */

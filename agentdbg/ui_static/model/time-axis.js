@@ -119,7 +119,7 @@ export class TimeScale {
       : []) {
       const share = this.share(at);
       const nearCut = this.cuts.some(
-        (cut) => share > this.share(cut.from) - 40 / width && share < this.share(cut.to) + 24 / width,
+        (cut) => share > this.share(cut.from) - 90 / width && share < this.share(cut.to) + 56 / width,
       );
       if (nearCut || (last >= 0 && (share - last) * width < 70)) continue;
       marks.push({ at, label });
@@ -157,13 +157,16 @@ export function quietStretches(skeleton, from, to) {
     mark(skeleton.start[n]);
     mark(skeleton.endOf(n));
   }
-  const stretches = [];
+  /** @type {Stretch[]} */
+  const quiet = [];
   let before = from;
   for (let bucket = 0; bucket <= BUCKETS; bucket += 1) {
     if (first[bucket] === Infinity) continue;
-    const margin = span * 0.03; // so that what begins and ends the stretch is still seen as a bar
-    if (first[bucket] - before > span * WORTH) stretches.push({ from: before + margin, to: first[bucket] - margin });
+    if (first[bucket] - before > span * WORTH) quiet.push({ from: before, to: first[bucket] });
     before = last[bucket];
   }
-  return stretches;
+  // What begins and ends a stretch is still to be seen as a bar, and no longer than a part of what else there is to see.
+  const busy = quiet.reduce((rest, one) => rest - (one.to - one.from), span);
+  const margin = busy > 0 ? Math.min(span * 0.03, busy * 0.1) : span * 0.03;
+  return quiet.map((one) => ({ from: one.from + margin, to: one.to - margin }));
 }

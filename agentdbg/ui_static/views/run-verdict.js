@@ -15,7 +15,7 @@ import {
   formatTokens,
 } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
-import { scoresOf } from "../model/run-groups.js";
+import { isLowScore, scoresOf } from "../model/run-groups.js";
 import { hasTimes, isImported, nameOf, standing, startOf } from "../model/runs.js";
 import { isProblem } from "../model/suspects.js";
 import { elapsedOf } from "./row-facts.js";
@@ -384,10 +384,10 @@ function scoreFigures(run) {
       meter.style.setProperty("--score", String(Math.max(0, Math.min(1, score))));
       return h(
         "span",
-        { class: "figure score", "data-low": score <= 0.6 },
+        { class: "figure score", "data-low": isLowScore(name, score) },
         `${visibleText(name)} `,
         h("b", null, score.toFixed(2)),
-        meter,
+        score >= 0 && score <= 1 ? meter : null,
       );
     });
   return scores.length === 0 ? null : h("div", { class: "scores" }, ...scores);

@@ -7,7 +7,16 @@ import { store, stored } from "../core/preferences.js";
 import { formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
-import { median, metadataKeys, metadataText, scoreNames, scoresOf, tableItems, termsOf } from "../model/run-groups.js";
+import {
+  isLowScore,
+  median,
+  metadataKeys,
+  metadataText,
+  scoreNames,
+  scoresOf,
+  tableItems,
+  termsOf,
+} from "../model/run-groups.js";
 import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
 import { splitMatches } from "../model/search.js";
 
@@ -501,7 +510,7 @@ export class RunsTable extends HTMLElement {
           "figure digits score",
           scores[name] === undefined
             ? "–"
-            : h("span", { "data-low": scores[name] < 1 && scores[name] <= 0.6 }, scores[name].toFixed(2)),
+            : h("span", { "data-low": isLowScore(name, scores[name]) }, scores[name].toFixed(2)),
         ),
       ),
       cell("figure digits took", hasTimes(run) ? formatDuration(run.duration_ms) : "–"),

@@ -172,6 +172,8 @@ def test_what_a_good_run_recovered_from_is_not_told() -> None:
         ({"metrics": {"f1": 0.7, "threshold": 0.5}}, True),
         ({"evaluation": {"status": "failed"}}, False),
         ({"job": {"status": "failed"}}, None),
+        ({"scores": {"toxicity": 0.0, "error_rate": 0}}, None),
+        ({"scores": {"harmlessness": 0.0}}, False),
         ({"label": "incorrect"}, False),
         ({"label": "no"}, None),
         ({"info": '{"reward": 0}'}, False),

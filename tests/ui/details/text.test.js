@@ -11,7 +11,8 @@ import {
 } from "../../../agentdbg/ui_static/model/details/text.js";
 
 test("controls and characters that reorder text are shown, not obeyed", () => {
-  assert.equal(visibleText("\u001b[31mred\u0007"), "\u241b[31mred\u2407");
+  assert.equal(visibleText("\u001b[1;31mred\u001b[0m\u0007"), "red\u2407");
+  assert.equal(visibleText("\u001b[8mconcealed\u001b[2Jgone"), "concealed\u241b[2Jgone");
   assert.equal(visibleText("photo\u202egnp.exe"), "photo\u27e8U+202E\u27e9gnp.exe");
   assert.equal(visibleText("a\u009bb\u200bc\ud800"), "a\u27e8U+009B\u27e9b\u27e8U+200B\u27e9c\u27e8U+D800\u27e9");
 });

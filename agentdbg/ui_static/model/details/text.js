@@ -14,18 +14,24 @@ const UNSEEN = new RegExp(
   "g",
 );
 
+/** The colours of a terminal: they say nothing themselves, and what they would conceal is shown. */
+const COLOURS = /\u001b\[[\d;:]*m/g;
+
 /**
  * The text with every character that hides or reorders others replaced by a sign for it.
  * A carriage return before a newline is Windows, not an attack, and goes.
  * @param {string} text
  */
 export function visibleText(text) {
-  return text.replace(/\r\n/g, "\n").replace(UNSEEN, (character) => {
-    const code = character.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    if (code === 0x7f) return "\u2421";
-    return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
-  });
+  return text
+    .replace(/\r\n/g, "\n")
+    .replace(COLOURS, "")
+    .replace(UNSEEN, (character) => {
+      const code = character.charCodeAt(0);
+      if (code < 0x20) return String.fromCharCode(0x2400 + code);
+      if (code === 0x7f) return "\u2421";
+      return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
+    });
 }
 
 /** The name of a key or an argument; one that would be nothing to see stands in quotes. @param {string} key */
