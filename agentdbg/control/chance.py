@@ -18,6 +18,7 @@ import functools
 import os
 import re
 import sys
+import time
 import uuid
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +70,8 @@ class Chance:
         self.temporary = ""
         """The private folder of the replay."""
         self.has_recorded_clock = False
+        self.read_from = time.monotonic()
+        """When the clock was last set; since then it ticks as long as the program works now."""
         self._drawn: deque[str] = deque(maxlen=_MOST_DRAWN)
         self._joined = ""
         self._now_for: dict[str, str] = {}
@@ -194,7 +197,8 @@ class Chance:
         if moment is None or not self.has_recorded_clock:
             return False
         unit = 60.0 if recorded.count(":") == 1 else 1.0
-        most = 2.0 + moment.worked_s + (unit if unit > 1 else 0)
+        works_s = time.monotonic() - self.read_from
+        most = 2.0 + moment.worked_s + works_s + (unit if unit > 1 else 0)
         readings = zip(_readings(recorded, moment.now), _readings(now, moment.now), strict=False)
 
         def is_in_run(reading: float) -> bool:

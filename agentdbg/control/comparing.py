@@ -8,7 +8,7 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
-from agentdbg.control.differences import are_permuted, differences
+from agentdbg.control.differences import are_permuted, differences, different_values
 from agentdbg.control.divergence import Divergence
 from agentdbg.control.inputs import matches_wildcard
 from agentdbg.control.tapes import shown_input
@@ -34,6 +34,8 @@ class Comparison:
     def __init__(self, inputs: LiveInputs, volatile: Sequence[VolatileRule]) -> None:
         self._inputs = inputs
         self._volatile = volatile
+        self._passed_over: set[bytes] = set()
+        """What a rule has let differ in a call; what a client then asks over HTTP differs in the same."""
 
     def is_same_but(self, run: RecordedRun, expected: RecordedCall, call: AnnouncedCall) -> bool:
         """Whether the call that is expected here is this one, but for what was redacted or is volatile."""
@@ -45,9 +47,13 @@ class Comparison:
             return True
         rules = [rule for rule in self._volatile if rule.holds_for(call.kind, name)]
         if not rules:
-            return False
+            differing = different_values(was, now) if call.kind == "http" and self._passed_over else ()
+            return bool(differing) and self._passed_over.issuperset(differing)
         shown = without_volatile(shown_input(call.kind, was), rules)
-        return matches_wildcard(shown, without_volatile(shown_input(call.kind, now), rules))
+        is_same = matches_wildcard(shown, without_volatile(shown_input(call.kind, now), rules))
+        if is_same:
+            self._passed_over.update(different_values(was, now))
+        return is_same
 
     def closest(self, run: RecordedRun, left: list[RecordedCall], call: AnnouncedCall) -> RecordedCall | None:
         """Of calls that any of some workers could have made, the one that this is most likely, changed."""

@@ -7,6 +7,7 @@ prompt. So this compares everything, and only what a rule of the user's leaves o
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.encoding import encode_json
@@ -14,7 +15,7 @@ from agentdbg.encoding import encode_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ABSENT", "Difference", "are_permuted", "differences"]
+__all__ = ["ABSENT", "Difference", "are_permuted", "differences", "different_values"]
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "(absent)"})()
 _MOST = 20
@@ -38,14 +39,15 @@ class Difference(NamedTuple):
         return told
 
 
-def differences(recorded: Any, now: Any, path: str = "") -> list[Difference]:
+def differences(recorded: Any, now: Any) -> list[Difference]:
     """The first differences between two plain values, in their order."""
-    found: list[Difference] = []
-    for difference in _differences(recorded, now, path, 0):
-        found.append(difference)
-        if len(found) >= _MOST:
-            break
-    return found
+    return list(islice(_differences(recorded, now, "", 0), _MOST))
+
+
+def different_values(recorded: Any, now: Any) -> Iterator[bytes]:
+    """Each two values that differ, whatever path they stand at."""
+    for difference in _differences(recorded, now, "", 0):
+        yield b"\0".join(b"" if side is ABSENT else encode_json(side) for side in difference[1:])
 
 
 def _differences(recorded: Any, now: Any, path: str, depth: int) -> Iterator[Difference]:

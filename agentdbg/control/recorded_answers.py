@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.changed_arguments import change_in_place
 from agentdbg.control.tapes import MISSING, CannotRebuild
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.faults import pass_on
@@ -76,20 +77,13 @@ def _response(run: RecordedRun, http: dict[str, Any], inputs: LiveInputs) -> dic
 
 
 def change_arguments(run: RecordedRun, call: RecordedCall, inputs: LiveInputs, given: Any) -> None:
-    """Do to the arguments what the call had done to them: lists and dicts are changed in place."""
+    """Do to the arguments what the call had done to them."""
     after = call.tape_call.after
     if after is MISSING or not isinstance(given, dict):
         return
     try:
-        changed = run.value(after, inputs)
-    except (CannotRebuild, AgentDbgError):
+        plain = run.tape.value(after)
+    except AgentDbgError as damage:
+        pass_on(damage)
         return
-    if not isinstance(changed, dict):
-        return
-    for name, value in given.items():
-        new = changed.get(name)
-        if type(value) is list and type(new) is list and value != new:
-            value[:] = new
-        elif type(value) is dict and type(new) is dict and value != new:
-            value.clear()
-            value.update(new)
+    change_in_place(given, inputs.filled(plain))

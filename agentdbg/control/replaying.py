@@ -148,8 +148,11 @@ class Replay:
             clock = RecordedClock(started)
             problem = clock.set_back()
             self._note(problem)
-            self.session.inputs.chance.has_recorded_clock = problem is None
+            chance = self.session.inputs.chance
+            chance.has_recorded_clock = problem is None
+            chance.read_from = time.monotonic()
             self.session.on_served.append(clock.jump)
+            self.session.on_served.append(lambda *_: setattr(chance, "read_from", time.monotonic()))
             self._undo.append(clock.stop)
 
     def _note(self, what: str | None) -> None:

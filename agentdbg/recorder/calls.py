@@ -111,6 +111,7 @@ class Call(KnownCall):
 
     def _begin_recorded(self, scope: Scope, call_id: str, can: tuple[str, ...]) -> None:
         self._can_be_served = "answer" in can
+        self._is_client = "edit" not in can
         sealed = None if self.is_silent else scope.run.seal_input(self.kind, self._given)
         self._sealed = None if sealed is None else sealed[0]
         self._tape_input()
@@ -241,6 +242,8 @@ class Call(KnownCall):
             return taped
         if (in_round := lanes.current_round()) is not None:
             taped.fields["i"] = in_round
+        if self.behind and self._is_client and self.kind == "llm" and taped.can_be_served:
+            taped.answer_inside()
         if self._items is not None:
             raised = error if isinstance(error, BaseException) else None
             taped.yielded(self._items, self._returned, raised, is_closed=self._is_closed)

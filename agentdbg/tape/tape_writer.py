@@ -58,6 +58,7 @@ _process_id = os.getpid()
 
 _MB = 1_000_000
 _MOST_NAMES = 1_000
+_UNCHANGING = frozenset({type(None), str, bool, int, float, complex, bytes, range, type(...)})
 MOST_KEYS = 50
 KEY_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 
@@ -182,6 +183,11 @@ class TapeCall:
         self.is_ended = True
         self._given = self._raw = None
 
+    def answer_inside(self) -> None:
+        """A client's call: what it asks over HTTP is all of what it was given, and is what a replay answers."""
+        self.fields["s"] = 0
+        self.fields["why"] = "what it asks over HTTP is answered"
+
     def lost(self, why: str) -> None:
         """How it ended cannot be told."""
         self._out = {"lost": why}
@@ -202,13 +208,30 @@ class TapeCall:
             self.fields["why"] = f"{taken.unknown} cannot be recorded"
 
     def _note_changes(self) -> None:
-        """Keep what the call did to its arguments: lists and dicts that it changed are changed again when served."""
-        if self._raw is not None and raw_bytes(self._given) != self._raw:
-            changed = self._take(self._given)
-            if changed is not None:
-                self.fields["after"] = encoding.RawJson(changed.reference)
+        """Keep what the call did to its arguments: what it changed is changed again when it is served."""
+        if self._raw is not None:
+            changed = self._take(self._given) if raw_bytes(self._given) != self._raw else None
+        else:
+            changed = self._taken_if_other() if self._may_have_changed() else None
+        if changed is not None:
+            self.fields["after"] = encoding.RawJson(changed.reference)
         self._given = self._raw = None
         self.is_ended = True
+
+    def _may_have_changed(self) -> bool:
+        """Whether a tool was given an object, whose fields it may have set."""
+        given = self._given
+        return (
+            self.fields["k"] == "tool" and type(given) is dict and not _UNCHANGING.issuperset(map(type, given.values()))
+        )
+
+    def _taken_if_other(self) -> Taken | None:
+        with Shield("look at the arguments of a call again"):
+            now = self._store.take(self._given)
+            if now.digest != self.input.digest:
+                self._taken.append(now)
+                return now
+        return None
 
     def _take(
         self, value: Any, *, is_shared: bool = True, raw: bytes | None = None, sealed: SealedValue | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import dataclasses
 import os
@@ -16,6 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import BaseModel
 
 from agentdbg import llm, replay, tool, tool_call, traced_run
 from agentdbg.control.plan import ReplayPlan
@@ -354,6 +356,55 @@ def test_a_list_that_a_tool_changed_is_changed_again() -> None:
         add(basket, "a")
         add(basket, "b")
         return basket
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
+
+
+@dataclasses.dataclass
+class Line:
+    sku: str
+    price: Decimal = Decimal(0)
+
+
+@dataclasses.dataclass
+class Basket:
+    lines: list[Line] = dataclasses.field(default_factory=list)
+    seen: set[str] = dataclasses.field(default_factory=set)
+    lock: Any = dataclasses.field(default_factory=threading.Lock)
+    """Something that no tape can have; it stays what it is."""
+
+
+class Customer(BaseModel):
+    name: str
+    tags: set[str] = set()
+
+
+@tool
+def fill(basket: Basket, customer: Customer, by_key: dict[int, Line], left: collections.deque[str]) -> str:
+    ran.append("fill")
+    added = Line(left.popleft(), Decimal(nap.randrange(1000)) / 100)
+    basket.lines.append(added)
+    basket.lines[0].price += 1
+    basket.seen.add(added.sku)
+    customer.tags |= {f"bought {added.sku}"}
+    customer.name = customer.name.upper()
+    by_key[7].sku += "!"
+    return added.sku
+
+
+def test_an_object_that_a_tool_changed_is_changed_again() -> None:
+    """Agents pass their state around; what holds a part of it sees the change too."""
+
+    def program() -> Any:
+        first, lock = Line("first"), threading.Lock()
+        basket, customer, line = Basket([first], lock=lock), Customer(name="zoe"), Line("seven")
+        left = collections.deque(["a", "b", "c"])
+        told = [fill(basket, customer, {7: line}, left) for _ in range(2)]
+        assert basket.lock is lock
+        assert basket.lines[0] is first
+        return told, basket.lines, first, basket.seen, customer, line, left
 
     live, run_id = record(program)
 
