@@ -25,6 +25,7 @@ from agentdbg.config import load_config
 from agentdbg.control.edits import Edit, edited_answer, edited_input, parse_edit
 from agentdbg.control.forking import ForkPlan, check_edits
 from agentdbg.control.inputs import LiveInputs
+from agentdbg.control.object_fields import as_fields
 from agentdbg.control.prompt import edited_in_editor
 from agentdbg.control.recorded_answers import CannotServe, make_answer
 from agentdbg.control.recorded_calls import call_recorded, until_event
@@ -34,6 +35,7 @@ from agentdbg.control.surroundings import forget_seed
 from agentdbg.control.tapes import shown_input
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import effect_rules_of, find_policy
+from agentdbg.recorder.deciders import Answer
 from agentdbg.recorder.run_log import redactor_of
 from agentdbg.storage.reader import load_events
 
@@ -130,8 +132,13 @@ def _try_edits(opened: Opened, call: RecordedCall, edits: list[Edit]) -> None:
     place = opened.main.recording.place_of(call.event_id)
     given = opened.main.input_of(place)
     outcomes = [edit for edit in edits if edit.is_outcome]
-    edited_input(place.kind, given, [edit for edit in edits if not edit.is_outcome])
-    if outcomes:
+    inputs = [edit for edit in edits if not edit.is_outcome]
+    edited_input(place.kind, given if place.kind == "http" else as_fields(given), inputs)
+    if (
+        outcomes and place.is_servable and "ok" in place.tape_call.out
+    ):  # the program's own classes are not loaded here, its fields are known
+        edited_answer(Answer(as_fields(opened.main.tape.value(place.tape_call.out["ok"]))), outcomes)
+    elif outcomes:
         try:
             answer = make_answer(opened.main, place, LiveInputs(redactor_of(load_config())), "serve")
         except CannotServe as reason:

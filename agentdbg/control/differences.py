@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.encoding import encode_json
+from agentdbg.tape.codec import HELD, KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def different_values(recorded: Any, now: Any) -> Iterator[bytes]:
 def _differences(recorded: Any, now: Any, path: str, depth: int) -> Iterator[Difference]:
     if depth < _DEEPEST and type(recorded) is dict and type(now) is dict:
         for key in (*recorded, *(key for key in now if key not in recorded)):
-            below = f"{path}.{key}" if path else str(key)
+            below = path if key == HELD and KIND in recorded else f"{path}.{key}" if path else str(key)
             yield from _differences(recorded.get(key, ABSENT), now.get(key, ABSENT), below, depth + 1)
     elif depth < _DEEPEST and type(recorded) is list and type(now) is list:
         for at in range(max(len(recorded), len(now))):

@@ -11,6 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.object_fields import Fields, field_names, of_the_same_kind, with_field
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -83,20 +84,25 @@ def with_value(value: Any, steps: Sequence[str | int], new: Any, *, append: bool
     """
     A copy in which `new` stands there; `append` adds it to the list or text that stands there.
 
-    A key that is missing in a dict is added, a position that is missing in a list is not. Raises UsageError.
+    A key that is missing in a dict is added, a position that is missing in a list is not, nor is a field of an object.
+    Raises UsageError.
     """
     if not steps:
-        return _appended(value, new) if append else new
+        return _appended(value, new) if append else of_the_same_kind(value, new)
     step, rest = _fitting(value, steps[0]), steps[1:]
     if isinstance(step, str) and isinstance(value, dict):
         inside = value.get(step, MISSING)
-        if inside is MISSING and rest:
+        if inside is MISSING and (rest or isinstance(value, Fields)):
             raise UsageError(f"there is no {step!r} to go into; there are: {_names(value)}")
         return {**value, step: with_value(None if inside is MISSING else inside, rest, new, append=append)}
     if isinstance(step, int) and _leads_on(value, step):
         copy = list(value)
         copy[step] = with_value(copy[step], rest, new, append=append)
-        return copy
+        return tuple.__new__(type(value), copy) if isinstance(value, tuple) else copy
+    if isinstance(step, str) and (names := field_names(value)) is not None:
+        if step not in names:
+            raise UsageError(f"there is no {step!r} to go into; there are: {_names(dict.fromkeys(names))}")
+        return with_field(value, step, with_value(getattr(value, step), rest, new, append=append))
     if isinstance(step, int) and isinstance(value, (list, tuple)):
         raise UsageError(f"there is no [{step}]: the list has {len(value)} items")
     what = "an object" if isinstance(value, dict) else "a list" if isinstance(value, (list, tuple)) else "a plain value"

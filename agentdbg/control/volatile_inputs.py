@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.control.value_paths import MISSING, parse_path, value_at, with_value
 from agentdbg.exceptions import UsageError
+from agentdbg.tape.codec import HELD, KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["KINDS", "VolatileRule", "parse_ignore", "rules_of", "without_volatile"]
 
@@ -86,11 +87,23 @@ def _checked(call: str, path: str, kinds: Iterable[Any]) -> VolatileRule:
 def without_volatile(shown: Any, rules: Iterable[VolatileRule]) -> Any:
     """An input, under its paths, with what the rules name blanked."""
     for rule in rules:
-        steps = () if rule.path == "*" else parse_path(rule.path)
+        steps = () if rule.path == "*" else _into_objects(shown, parse_path(rule.path))
         value = value_at(shown, steps)
         if value is not MISSING:
             shown = with_value(shown, steps, _blanked(value, rule.kinds) if rule.kinds else _BLANK)
     return shown
+
+
+def _into_objects(shown: Any, steps: Sequence[str | int]) -> list[str | int]:
+    """A path as people have it, `args.order.due`, as it leads through the forms in which a tape has objects."""
+    found: list[str | int] = []
+    for step in steps:
+        while isinstance(shown, dict) and HELD in shown and KIND in shown and step not in shown:
+            found.append(HELD)
+            shown = shown[HELD]
+        found.append(step)
+        shown = value_at(shown, (step,))
+    return found
 
 
 def _blanked(value: Any, kinds: tuple[str, ...]) -> Any:

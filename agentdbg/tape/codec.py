@@ -36,6 +36,7 @@ __all__ = [
     "DEEPEST",
     "DTYPES",
     "FACTORIES",
+    "HELD",
     "KIND",
     "MOST_CHARACTERS",
     "MOST_NODES",
@@ -54,6 +55,8 @@ DEEPEST = 100
 MOST_NODES = 300_000
 MOST_CHARACTERS = 32_000_000
 KIND = "$t"
+HELD = "v"
+"""Where the form of a value has what it holds: a dataclass its fields, a tuple its items."""
 _SCALARS = frozenset({bool, type(None)})
 _BITS = {"bool": ("",), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}
 DTYPES = frozenset(f"{kind}{bits}" for kind, many in _BITS.items() for bits in many)

@@ -393,3 +393,46 @@ def test_what_makes_no_sense_is_said_before_anything_runs(
     assert sentence in done.stderr
     assert done.stdout == ""
     assert len(list((recorded.data_dir / "runs").iterdir())) == runs
+
+
+OBJECTS = """
+from dataclasses import dataclass
+from decimal import Decimal
+from agentdbg import tool, trace
+
+@dataclass
+class Hit:
+    sku: str
+    price: Decimal
+
+@tool
+def find(query):
+    return [Hit(query, Decimal("1.50")), Hit("other", Decimal(2))]
+
+@tool(effect="read")
+def total(hits):
+    return hits[0].price * 2
+
+@trace
+def agent():
+    print(total(find("cup")))
+
+agent()
+"""
+
+
+def test_a_field_of_an_object_is_changed(tmp_path: Path) -> None:
+    """The program's classes are its own: nothing of them is known before it runs, but for what was recorded."""
+    recorded = Recorded(tmp_path, OBJECTS)
+    find, total = (call["event_id"] for call in recorded.calls)
+
+    given = recorded.fork("--at", find, "--set", "result[0].price=9.75")
+    asked = recorded.fork("--at", total, "--set", "args.hits[0].price=4")
+    wrong = recorded.fork("--at", find, "--set", "result[0].cost=9")
+    wrong_input = recorded.fork("--at", total, "--set", "args.hits[0].cost.net=9")
+
+    assert (given.stdout, given.returncode) == ("19.50\n", 0), given.stderr
+    assert (asked.stdout, asked.returncode) == ("8\n", 0), asked.stderr
+    assert wrong.returncode == wrong_input.returncode == 2
+    assert "there is no 'cost'" in wrong.stderr + wrong_input.stderr
+    assert "sku, price" in wrong_input.stderr

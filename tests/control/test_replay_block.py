@@ -575,6 +575,25 @@ def test_ignored_parts_of_inputs_may_differ() -> None:
     assert again(program("2027-12-24"), run_id, ignore=both) == live
 
 
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        (lambda price: Line("x", Decimal(price)), "args.what.price"),
+        (lambda price: {"lines": [Customer(name=price)]}, "args.what.lines[0].name"),
+        (lambda price: ("x", price), "args.what[1]"),
+    ],
+)
+def test_a_path_leads_into_objects_as_one_types_it(given: Callable[[str], Any], path: str) -> None:
+    """Nobody writes down how a tape stores a dataclass."""
+    live, run_id = record(lambda: look(given("1")))
+
+    with pytest.raises(AgentDbgReplayDiverged) as told:
+        again(lambda: look(given("2")), run_id)
+
+    assert [difference.path for difference in told.value.divergence.differences] == [path]
+    assert again(lambda: look(given("2")), run_id, ignore=[f"tool:look {path}"]) == live
+
+
 def test_a_secret_may_be_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are rotated, and a colleague has his own; the recording has neither."""
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+import dataclasses
+import datetime as dt
+import enum
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
 from agentdbg.control.kept_values import kept_where_unchanged
 from agentdbg.control.value_paths import MISSING, parse_path, path_text, value_at, with_value
@@ -94,3 +99,58 @@ def test_what_comes_back_unchanged_keeps_its_original() -> None:
 def test_true_is_not_one() -> None:
     """JSON tells them apart, Python's == does not."""
     assert kept_where_unchanged({"x": 1}, {"x": 1}, {"x": True})["x"] is True
+
+
+class Unit(enum.Enum):
+    EACH = "each"
+    BOX = "box"
+
+
+class Place(NamedTuple):
+    shelf: str
+    row: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    sku: str
+    price: Decimal
+    unit: Unit = Unit.EACH
+    at: Place = dataclasses.field(default=Place("a", 1))
+    due: dt.date = dt.date(2026, 1, 31)
+
+
+class Order(BaseModel):
+    number: int
+    lines: list[Line] = []
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "changed"),
+    [
+        ("[0].price", 9.75, Line("x", Decimal("9.75"))),
+        ("[0].unit", "BOX", Line("x", Decimal(1), Unit.BOX)),
+        ("[0].unit", "Unit.BOX", Line("x", Decimal(1), Unit.BOX)),
+        ("[0].at.row", 7, Line("x", Decimal(1), at=Place("a", 7))),
+        ("[0].at[0]", "b", Line("x", Decimal(1), at=Place("b", 1))),
+        ("[0].due", "2027-02-01", Line("x", Decimal(1), due=dt.date(2027, 2, 1))),
+    ],
+)
+def test_a_field_of_an_object_is_changed_as_what_it_is(path: str, new: Any, changed: Line) -> None:
+    """Programs of today give each other objects, and go on to reckon with what is in them."""
+    before = [Line("x", Decimal(1))]
+
+    assert with_value(before, parse_path("r" + path)[1:], new) == [changed]
+    assert before == [Line("x", Decimal(1))]
+
+
+def test_what_no_object_has_is_told_with_what_it_has() -> None:
+    """A field that is made up would be read by nobody."""
+    order = Order(number=1, lines=[Line("x", Decimal(1))])
+
+    changed = with_value(order, parse_path("lines[0].sku"), "y")
+
+    assert changed == Order(number=1, lines=[Line("y", Decimal(1))])
+    assert order.lines[0].sku == "x"
+    with pytest.raises(UsageError, match=r"there is no 'total' to go into; there are: number, lines"):
+        with_value(order, ("total",), 3)
