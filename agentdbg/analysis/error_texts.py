@@ -61,7 +61,8 @@ _LABELLED = re.compile(
           (?:error|exception)\b
       | (?:access|bus|connection|internal|network|parse|protocol|runtime|server|ssl|syntax|system|tls|type|unexpected
           |unknown|validation)\ error[.!]?\s*$
-      | (?:aborted|blocked|cancell?ed(?=:\ (?:by|user))|declined|denied|interrupted|refused|rejected):\ \S
+      | (?:aborted|blocked|cancell?ed(?=:\ (?:by|user))|declined|denied|interrupted|refused|rejected):
+          \ (?!(?-i:[A-Z][a-z]+)\s*$)[^\s\d]
       | exception\ (?-i:[A-Z])\w*\( | \w+(?:[ ]\w+)?\ \[error\ \d+\]:
       | (?:an?|the)\ (?:\w+\ ){0,2}(?:error|exception)
         \ (?:(?:has\ )?(?:occurred|happened)|was\ (?:raised|thrown|returned))\b
@@ -76,15 +77,27 @@ _LABELLED = re.compile(
       | \S+\.\w{1,5}:\d+:\d+(?::|\ -)\ (?!warning|note|info)\S | err_\w+ | \(\d{3,5},\ ['"]
       | [45]\d\d\ [\w\ ]{3,30}:\ [a-z]
       | cmake\ error\ at | [45]\d\d[ -][45]\.\d\.\d\ | \#(?:REF|VALUE|NAME|NULL|NUM|DIV/0|N/A)\b
-      | (?:awk|cargo|chmod|chown|cp|crontab|curl|docker|gcc|git|gpg|grep|helm|java|javac|kubectl|ld|ls|lua|mkdir|mount
-          |mv|mysql|node|npm|openssl|perl|php|pip|psql|python|rm|rmdir|rsync|ruby|rustc|scp|sed|ssh|sudo|svn|systemctl|tar
-          |unzip|wget|xargs|yarn|zip):\ (?!\d|warning|note|info)
       # Programs that name a place, a number or a code of their own.
       | \[errno\ \d+\] | \S+[:(]\d+(?:[:,]\d+)?(?:\)?:)?\s(?:fatal\ )?error(?:\ \w*\d+|\[\w+\])?:(?:\s|$)
       | (?:\S+:\d+:\d+:\ )?undefined:\ \w | \w+:\ \(\d{1,3}\)\ (?-i:[A-Z]) | msg\ \d+,\ level\ \d+,
       | conflict\ \(\w+ | -?err\ \w+""",
     re.VERBOSE | re.IGNORECASE,
 )
+_PROGRAM = re.compile(
+    r"""(?:awk|cargo|chmod|chown|cp|crontab|curl|docker|gcc|git|gpg|grep|helm|java|javac|kubectl|ld|ls|lua|mkdir|mount
+          |mv|mysql|node|npm|openssl|perl|php|pip|psql|python|rm|rmdir|rsync|ruby|rustc|scp|sed|ssh|sudo|svn|systemctl|tar
+          |unzip|wget|xargs|yarn|zip):\ (?!\d|warning|note|info)
+        (?=[^\n]*(?:['"`]|:\ |\b(?:ambiguous|bad|can't|cannot|cycle|denied|dubious|error|exists?|expected|fail\w*|fatal
+          |illegal|incorrect|invalid|is\ a|malformed|missing|must|no|none|not|only|refus\w+|requires?|too|try|unable
+          |un(?!ix|it|der|til)[a-z]+|usage|wrong|\w+n't)\b))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A program and what it complains of; "docker: running" is its state."""
+_NONE_OF_IT = re.compile(
+    r"(?!\S*[a-z](?:Error|Exception):)[^:\n]{1,60}:\s*(?:false|n/a|never|no|nobody|none)\s*(?:$|[.,;\n])|(?!\w+(?:Error|Exception):)\w+:\s*0(?![\w.:])",
+    re.IGNORECASE,
+)
+"""`Quota exceeded: false`, `Fatal: 0 accidents`; but `KeyError: 0`."""
 _TELLING = re.compile(
     r"^\w+: |^#|\d|conflict|err|exception|fail|fatal|level|undefined|wrong|_|[a-z][A-Z]|: \(", re.IGNORECASE
 )
@@ -126,6 +139,8 @@ def error_said_in(text: str) -> str | None:
         said = said[found.end() :] if (found := before.match(said[:_LOOKED_AT])) else said
     if _TITLED.match(said[:_LOOKED_AT]) or worked_after_all(said):
         return None
+    if _NONE_OF_IT.match(said[:_LOOKED_AT]):
+        return last_words(text)
     if is_error_text(said) or is_error_page(said) or _is_complaint(said) or _USAGE.match(said[:_SHORT]):
         return said
     return last_words(text)
@@ -135,7 +150,7 @@ def _is_complaint(text: str) -> bool:
     first, _, rest = text[:_LOOKED_AT].strip().partition("\n")
     if ends_failed(first):
         return True
-    is_labelled = _TELLING.search(first) is not None and _LABELLED.match(first) is not None
+    is_labelled = _TELLING.search(first) is not None and any(one.match(first) for one in (_LABELLED, _PROGRAM))
     if (_LISTED.match(rest) and not is_labelled) or _CODE.match(first):
         return False
     is_status = is_status_line(first) and not only_tells(first)

@@ -26,7 +26,8 @@ def _any(words: str) -> str:
 
 
 _CIRCUMSTANCES = _any(
-    "after | as | at | because | before | by (?!the ) | due | during | for | from | if | in | on | or | right now"
+    "after | as | at | because | before | by (?!the (?!bank|host|issuer|provider|remote|server|system|user)) | due"
+    " | during | for | from | if | in | on | or | right now"
     " | so | to | trying | under | waiting | while | with | within | yet"
 )
 _NUMBER = r"\d[\d.,]*\s*(?:%|m?s\b|[;,)]|$)"
@@ -211,7 +212,7 @@ _IS_NOT = _any(
     " | subscriptable"
 )
 _SUBORDINATE = _any(
-    "are | because | claims? | if | reported | reports? | said | says | that | thinks? | unless | until | when"
+    "are | because | claims? | if | reported | reports? that | said | says | that | thinks? | unless | until | when"
     " | where | whether | which | who"
 )
 """What was not found "when …" or "which …" is a part of another sentence."""
