@@ -79,14 +79,14 @@ class Shield:
         return error is not None and is_contained(error, self._doing, self._count)
 
 
-def contain(error: BaseException, doing: str, count: Callable[[], None] | None = None) -> None:
-    """End a fault of ours here: say it once for each kind of work, and count it. Anything else goes on."""
-    if not is_contained(error, doing, count):
+def contain(error: BaseException, doing: str) -> None:
+    """End a fault of ours here: say it once for each kind of work. Anything else goes on."""
+    if not is_contained(error, doing):
         raise error
 
 
 def is_contained(error: BaseException, doing: str, count: Callable[[], None] | None = None) -> bool:
-    """Do the same where something has to be undone first; whoever is told False raises it again."""
+    """Do the same, and `count` it, where something has to be undone first; whoever is told False raises it again."""
     if is_not_ours(error):
         object.__setattr__(error, "__context__", without_ours(error.__context__))  # a frozen one refuses else
         return False

@@ -14,7 +14,6 @@ from agentdbg.analysis import conversation
 from agentdbg.analysis.diff import compare_sides
 from agentdbg.analysis.diff.read_side import read_side
 from agentdbg.analysis.diff.summary import does, given_to, next_step
-from agentdbg.analysis.effects import NO_RULES
 from agentdbg.analysis.value_text import argument_text, plain_text, value
 from agentdbg.analysis.wording import as_json, code, count_noun, line, text_of
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.diff.effect_changes import CallChanges, ChangedEffect
     from agentdbg.analysis.diff.result import Diff
-    from agentdbg.analysis.effects import EffectRules, SideEffect
+    from agentdbg.analysis.effects import SideEffect
     from agentdbg.analysis.wording import Line, VerdictPart
     from agentdbg.events import Event, RunMeta
 
@@ -90,14 +89,12 @@ def request_in(events: Iterable[Event]) -> str | None:
     return None
 
 
-def told_beside(
-    events: Iterable[Event], others: Iterable[tuple[RunMeta, Iterable[Event]]], rules: EffectRules = NO_RULES
-) -> Beside | None:
+def told_beside(events: Iterable[Event], others: Iterable[tuple[RunMeta, Iterable[Event]]]) -> Beside | None:
     """What a run did otherwise than the nearest of those that passed; None where there is nothing to say."""
-    own = read_side(events, rules)
+    own = read_side(events)
     found: list[tuple[int, int, RunMeta, Diff]] = []
     for place, (meta, passing) in enumerate(others):
-        diff = compare_sides(read_side(passing, rules), own)
+        diff = compare_sides(read_side(passing), own)
         found.append((diff.effects.known.count + diff.effects.unknown.count, place, meta, diff))
     if not found:
         return None

@@ -30,10 +30,10 @@ POLL_SECONDS = 0.01
 
 
 class Follower:
-    """Gives a run's events once each, in file order. `offset` is how far it has read, and where to resume."""
+    """Gives a run's events once each, in file order. `offset` is how far it has read."""
 
-    def __init__(self, folder: str | Path, run_id: str, offset: int = 0) -> None:
-        self.offset = offset
+    def __init__(self, folder: str | Path, run_id: str) -> None:
+        self.offset = 0
         self.damaged = 0
         self._run_id = run_id
         self._source = EventSource(folder)

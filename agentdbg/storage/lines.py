@@ -101,14 +101,14 @@ def is_too_long(line: bytes) -> bool:
     return len(line) > LONGEST_LINE or takes_too_much(line)
 
 
-def iter_lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
+def iter_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
     """
-    Each line from the file's current position, with where it starts, without its newline; None for one too long.
+    Each line of a file read from its beginning, with where it starts, without its newline; None for one too long.
 
-    `offset` is that position. A last line without a newline is given too. Blank lines are given as they are.
+    A last line without a newline is given too. Blank lines are given as they are.
     """
     rest = b""
-    start = offset
+    start = offset = 0
     too_long = False
     while True:
         chunk = file.read(_CHUNK)

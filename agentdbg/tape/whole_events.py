@@ -68,11 +68,6 @@ class WholeEvents:
         if self._tape is not None:
             self._tape.close()
 
-    @property
-    def has_tape(self) -> bool:
-        """Whether there is a tape that can be read."""
-        return self._tape is not None
-
     def has(self, event_id: str) -> bool:
         """Whether the tape has the values of an event."""
         return self._tape is not None and self._tape.find(event_id) is not None

@@ -31,6 +31,7 @@ __all__ = ["Change", "changes_between", "context_changes", "from_first_differenc
 _MOST = 200
 _DEEPEST = 40
 _LOOKED_AT = 400
+_SHORT = 80
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
 _COMPARED = frozenset({"appended", "response"})
@@ -90,9 +91,9 @@ class Change(NamedTuple):
             told["words"] = [list(segment) for segment in segments]
         return told
 
-    def to_short_json(self, room: int = 80) -> dict[str, Any]:
+    def to_short_json(self) -> dict[str, Any]:
         """The change with its values cut, for a list of many."""
-        values = {name: cut(as_json(value)[:_LOOKED_AT], room) for name, value in self._values()}
+        values = {name: cut(as_json(value)[:_LOOKED_AT], _SHORT) for name, value in self._values()}
         return {"path": self.path, "op": self.op, **values, "wording": self.wording}
 
     def _values(self) -> list[tuple[str, Any]]:

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _MOST_VERDICT_LINES = 3
+_MOST_IN_HEADLINE = 2
 _ABOUT_COSTS = frozenset({"time_spent", "context_growth", "context_dropped"})
 _DENIED = frozenset({"contradicts_result", "claims_undone"})
 """Suspects whose words the log itself denies, which is a problem in any run."""
@@ -186,7 +187,7 @@ def _as_finding(suspect: Suspect) -> Finding:
     return Finding(suspect.kind, severity, suspect.line, evidence, {"suspect": suspect.rank})
 
 
-def headline_lines(findings: Sequence[Finding], most: int = 2, *, saw_nothing: bool = False) -> list[Line]:
+def headline_lines(findings: Sequence[Finding], *, saw_nothing: bool = False) -> list[Line]:
     """
     The sentences a verdict should add to its own: warnings and worse that it does not already speak of.
 
@@ -194,7 +195,7 @@ def headline_lines(findings: Sequence[Finding], most: int = 2, *, saw_nothing: b
     """
     said: frozenset[str] = frozenset() if saw_nothing else _SAID_BY_VERDICT
     severe = [finding for finding in findings if finding.severity != "info" and finding.kind not in said]
-    return [finding.line for finding in severe[:most]]
+    return [finding.line for finding in severe[:_MOST_IN_HEADLINE]]
 
 
 def add_to_verdict(verdict: Verdict, examined: Examination) -> None:

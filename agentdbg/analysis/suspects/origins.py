@@ -52,6 +52,7 @@ _FEW_WORDS = 4
 _TELLING = 2
 _MOST_MEMBERS = 300
 _MOST_VALUES = 40
+_MOST_ORIGINS = 20
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SPLIT = re.compile(r"[.;\n]")
@@ -163,8 +164,8 @@ class Origin(NamedTuple):
         return {**self._asdict(), "is_source": self.is_source}
 
 
-def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
-    """Every step that holds a value, in order."""
+def where_from(story: RunStory, value: str) -> list[Origin]:
+    """The first steps that hold a value, in order."""
     found: list[Origin] = []
     if _holds_in_any_form(story.asked, value):
         found.append(Origin(None, None, "asked", "", ""))
@@ -172,7 +173,7 @@ def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
         path = _path_in(step, value)
         if path is not None:
             found.append(Origin(step.number, step.event_id, step.kind, step.name, path))
-        if len(found) >= most:
+        if len(found) >= _MOST_ORIGINS:
             break
     return found
 

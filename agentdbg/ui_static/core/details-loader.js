@@ -9,7 +9,7 @@ import { KINDS } from "../model/skeleton.js";
 /** @typedef {import("./run-data.js").RunData} RunData */
 
 /** Their code is first run when somebody opens an event, or when the page has nothing better to do. */
-export function loadDetails() {
+function loadDetails() {
   return import("../views/details/event-details.js");
 }
 

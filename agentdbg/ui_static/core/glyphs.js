@@ -115,6 +115,3 @@ function drawnPath(shape) {
   }
   return path;
 }
-
-/** The names there are, for tests and for the style page. */
-export const GLYPH_NAMES = Object.keys(SHAPES);

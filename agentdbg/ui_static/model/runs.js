@@ -58,7 +58,7 @@ export function railItems(runs, now, selectedId = null) {
 }
 
 /** The id of the run that this one is a fork or a replay of. @param {RunMeta} run @returns {string | null} */
-export function parentOf(run) {
+function parentOf(run) {
   const parent = run.replay?.parent_run_id;
   return typeof parent === "string" && parent !== run.run_id ? parent : null;
 }
@@ -160,7 +160,7 @@ export function startOf(run) {
 }
 
 /** Whether a run finished and something in it went wrong. @param {RunMeta} run */
-export function hasProblems(run) {
+function hasProblems(run) {
   return run.status === "ok" && run.state === "problems";
 }
 

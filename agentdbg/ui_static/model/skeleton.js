@@ -21,7 +21,7 @@ export const KIND = Object.freeze({
   END: 8,
   CALL_START: 9,
 });
-export const STATUS = Object.freeze({ NONE: 0, OK: 1, ERROR: 2, HIDDEN: 3 });
+const STATUS = Object.freeze({ NONE: 0, OK: 1, ERROR: 2, HIDDEN: 3 });
 const SEVERITIES = ["", "info", "warning", "critical"];
 const UNKNOWN = 0xffffffff;
 const MAGIC = "ADBGSKL1";

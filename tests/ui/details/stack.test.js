@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { lastOwnFrame, parseStack, shortPath } from "../../../agentdbg/ui_static/model/details/stack.js";
+import { parseStack, shortPath } from "../../../agentdbg/ui_static/model/details/stack.js";
 import { growsLinearly } from "../helpers.js";
 
 const STACK = `Traceback (most recent call last):
@@ -25,7 +25,7 @@ test("the reader's frames stay, the libraries' fold into one line that names the
     ["text", "folded", "frame", "error"],
   );
   assert.deepEqual(pieces?.[1].type === "folded" && pieces[1].libraries, ["langgraph", "asyncio"]);
-  assert.deepEqual(pieces && lastOwnFrame(pieces), {
+  assert.deepEqual(pieces?.[2].type === "frame" && pieces[2].frame, {
     file: "/home/dana/agents/invoice.py",
     line: 41,
     name: "parse_invoice",

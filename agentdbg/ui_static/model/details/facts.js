@@ -112,7 +112,7 @@ function wholeNumber(value) {
 }
 
 /** When an event began: its clock is that of its end, for whatever has a duration. @param {StoredEvent} event */
-export function startedAt(event) {
+function startedAt(event) {
   const written = Date.parse(event.ts);
   return Number.isNaN(written) ? null : written - (event.duration_ms ?? 0);
 }

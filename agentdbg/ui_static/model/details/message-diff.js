@@ -47,7 +47,7 @@ export function countSteps(steps) {
 }
 
 /** @param {Message} one @param {Message} other */
-export function sameMessage(one, other) {
+function sameMessage(one, other) {
   if (one.role !== other.role || one.parts.length !== other.parts.length) return false;
   return one.parts.every((part, at) => {
     const like = other.parts[at];

@@ -53,7 +53,7 @@ export function toolCallsOf(item, told) {
  * Arguments that a provider sends as JSON text, as the values they are; anything else as it came.
  * @param {any} given
  */
-export function readArguments(given) {
+function readArguments(given) {
   if (typeof given !== "string") return given ?? {};
   const text = given.trim();
   if (!text.startsWith("{") && !text.startsWith("[")) return text === "" ? {} : given;

@@ -60,7 +60,7 @@ export function sumOf(rows, column) {
 }
 
 /** The signature that loop patterns are written in. @param {Row} row */
-export function signatureOf(row) {
+function signatureOf(row) {
   return row.kind === "llm" || row.kind === "tool" ? `${row.event_type}:${row.name}` : row.event_type;
 }
 

@@ -58,18 +58,6 @@ export function parseStack(stack) {
 }
 
 /**
- * The last of the reader's own frames: where it went wrong, as far as they can change it.
- * @param {StackPiece[]} pieces
- */
-export function lastOwnFrame(pieces) {
-  for (let index = pieces.length - 1; index >= 0; index -= 1) {
-    const piece = pieces[index];
-    if (piece.type === "frame" && piece.frame.mine) return piece.frame;
-  }
-  return null;
-}
-
-/**
  * A path as short as it stays clear: below the folder the run started in, else its last parts.
  * @param {string} file
  * @param {string | null} folder

@@ -152,7 +152,7 @@ function linkView({ href, parts }) {
 }
 
 /** Code on its own ground, its language said, to be copied. @param {string} text @param {string} language */
-export function fenceView(text, language) {
+function fenceView(text, language) {
   const isDiff = language === "diff" || language === "patch" || (language === "" && looksLikeDiff(text));
   const code = h("code", null);
   const pre = h("pre", { "data-diff": isDiff }, code);
