@@ -151,9 +151,9 @@ def _names(text: str, words: list[re.Match[str]]) -> list[tuple[re.Match[str], s
     for word in words:
         low = _POSSESSIVE.sub("", word[0]).lower()
         if word[0][0].isupper() and len(low) > 1 and low not in _NO_NAMES and low not in _COMMON:
-            before = text[max(word.start() - 3, 0) : word.start()]
+            before = text[max(word.start() - 6, 0) : word.start()]
             is_code = word[0].isupper() and before.endswith("(")  # `Newark (EWR)`
-            if is_code or (before.strip() and not _BEGINS_SENTENCE.search(before)):
+            if is_code or _TITLE.search(before) or (before.strip() and not _BEGINS_SENTENCE.search(before)):
                 found.append((word, low))
     return found
 
@@ -203,6 +203,7 @@ _LIST_NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _BEGINS_SENTENCE = re.compile(r"[.!?:;\u2022\n*\u2013\u2014(\"\u201c-]\s*$")
+_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mx)\.\s$")
 _DECIDES_NO = re.compile(
     r"\b(?:cannot|can't|can not|could not|couldn't|was not|wasn't|were not|unable to|won't|will not|not able to"
     r"|not eligible|not possible|not approved|ineligible|denied|declined?|rejected|refused)\b",

@@ -8,6 +8,7 @@ given is nothing asked. What a project's contract says of an argument comes firs
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.steps import encoded
@@ -21,11 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["ask_for_the_same", "comparable_args", "is_set", "messages_agree"]
 
 _DEEPEST = 20
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|z|[+-]\d\d:?\d\d)?")
 _ORDERED = frozenset(
-    {"actions", "args", "argv", "bbox", "columns", "command", "commands", "coordinates", "fields", "history", "legs"}
+    {
+        "actions",
+        "args",
+        "argv",
+        "bbox",
+        "cells",
+        "columns",
+        "command",
+        "commands",
+        "coordinates",
+        "fields",
+        "history",
+        "legs",
+    }
     | {"instructions", "itinerary", "lines", "matrix", "messages", "order", "path", "phases", "playlist", "point"}
     | {"points", "position", "priorities", "priority", "queue", "range", "rank", "ranking", "route", "rows", "schedule"}
-    | {"sequence", "stages", "statements", "steps", "stops", "tracks", "vector", "waypoints"}
+    | {"sequence", "stages", "statements", "steps", "stops", "tracks", "values", "vector", "waypoints"}
 )
 """Names of lists whose order says something."""
 _STANDS_ALONE = frozenset(
@@ -90,7 +105,8 @@ def _form(value: Any, key: str, *, keeps_words: bool, depth: int = 0) -> Any:
         return value
     if isinstance(value, str):
         if keeps_words or TRUNCATED in value or not is_message(value, key):
-            return value
+            found = _MOMENT.fullmatch(value)
+            return value if found is None or keeps_words else _moment_form(found)
         return {"says": sorted(facts_in(value).key)}
     if isinstance(value, list):
         items = [_form(item, "", keeps_words=keeps_words, depth=depth + 1) for item in value]
@@ -98,6 +114,14 @@ def _form(value: Any, key: str, *, keeps_words: bool, depth: int = 0) -> Any:
     if isinstance(value, dict):
         return _table_form(value, keeps_words=keeps_words, depth=depth)
     return value
+
+
+def _moment_form(found: re.Match[str]) -> str:
+    """`2024-06-11T08:40` as `2024-06-11T08:40:00`, and `+00:00` as `Z`."""
+    day, minute, second, fraction, zone = found.groups("")
+    fraction = fraction.rstrip("0")
+    zone = "Z" if zone in ("Z", "z", "+00:00", "+0000") else zone
+    return f"{day}T{minute}:{second or '00'}{'.' if fraction else ''}{fraction}{zone}"
 
 
 def _table_form(table: dict[str, Any], *, keeps_words: bool, depth: int) -> dict[str, Any]:
