@@ -117,6 +117,7 @@ _DENIED = _any(
     "aborted | blocked | cancell?ed | closed | declined | denied | failed | forbidden | lost | refused | rejected"
     " | reset | throttled"
 )
+_NOT_TAKEN = _any("not possible | not delivered | not sent | bounced | declined | refused | rejected")
 _NOT_SO = _any("found|allowed|permitted|implemented|supported|authori[sz]ed|authenticated|logged in|available")
 _ERRNO = _any(
     "argument list too long | bad file descriptor | broken pipe | file exists | forbidden | is a directory"
@@ -164,6 +165,8 @@ _BEGINS = re.compile(
           | (?:\S+\ ){{0,3}}{_any("timed out | deadline exceeded")} | not\ {_NOT_SO} | {_ERRNO}
           | an?\ (?:\w+\ ){{1,4}}(?:is|was)\ required | no\ (?:\w+\ ){{1,4}}(?:was|were)\ (?:performed|applied|provided)
         ){_ENDS}
+      # An action that was not taken, and why: "Rebooking not possible: the fare is sold out".
+      | (?:[\w-]+\ ){{0,2}}?[\w-]*[^s\W]\ (?:{_any("was | has been")}\ )?{_NOT_TAKEN}(?=:\ (?-i:[a-z])\S*\ )
       | (?:[\w/]+\ ){{0,3}}time-?out
         (?=\s*$ | \s*[.!] | \s*:(?!\s*{_NUMBER})\s | \ {_any("after | exceeded | waiting | while")}\b )
       | no\ (?:\w+\ ){{1,3}}exists?\b | there\ (?:is|was)\ no\ (?:\w+\ ){{1,3}}(?:called|matching|named|with)\ \S

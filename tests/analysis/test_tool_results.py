@@ -270,3 +270,19 @@ def test_a_result_full_of_errors_is_a_result(result: Any) -> None:
 def test_nothing_that_failed_is_not_nothing(result: Any) -> None:
     """An empty list of failures is the best a batch can give."""
     assert not is_empty(result)
+
+
+@pytest.mark.parametrize(
+    ("said", "failed"),
+    [
+        ("Rebooking not possible: fare class Y is sold out", True),
+        ("Payment was declined: no funds left", True),
+        ("Email bounced: mailbox is full", True),
+        ("Invitations declined: ada, ben", False),
+        ("Offers rejected: 3", False),
+        ("Status: rejected", False),
+    ],
+)
+def test_an_action_that_was_not_taken_says_why(said: str, failed: bool) -> None:
+    """A list of what others declined is a result like any other."""
+    assert (error_in_result(said) is not None) is failed
