@@ -231,7 +231,14 @@ def test_the_language_of_code_stands_beside_it(open_page: Callable[..., Page], t
         page = open_page(f"{served.origin}/?run_id={run_id}&event=2", width=width, ready="event-details .fence")
         label = text_box(page.locator(".fence figcaption > span"))
 
-        assert page.locator(".fence pre").evaluate(RIGHT) <= label["left"]
+        code = page.locator(".fence pre").bounding_box()
+        caption = page.locator(".fence figcaption > span").bounding_box()
+        assert code is not None
+        assert caption is not None
+        if width < 720:
+            assert caption["y"] + caption["height"] <= code["y"]
+        else:
+            assert code["x"] + code["width"] <= caption["x"]
         assert label["right"] <= page.locator(".fence").evaluate(RIGHT)
 
 
