@@ -40,7 +40,7 @@ _WORDS = "|".join(
     (
         rf"(?P<folder>{_TEMPORARY})",
         rf"(?<![\w.])(?P<time>{_FULL_TIME}|{_TIME_OF_DAY}|{_EPOCH})(?!\w)",
-        r"(?<=\bat )(?P<address>0x[0-9a-fA-F]{6,16})",
+        r"(?<=\bat )(?P<address>0x[0-9a-fA-F]{6,16})(?=>|, file \")",  # as Python writes it, and not that of a crash
         rf"(?<![0-9A-Za-z])(?P<drawn>{_UUID}|[0-9a-fA-F]{{6,128}})(?![0-9A-Za-z])",
     )
 )
@@ -51,6 +51,8 @@ _FOLDERS = ("/private/tmp/", "/var/tmp/", "/tmp/")  # noqa: S108 -- compared wit
 _DAY_S = 86_400
 _MOST_DRAWN = 20_000
 _LONGEST_DRAWN = 64
+_SHORT = 12
+"""A piece of so few characters is cut from an end: anywhere else among many, a number would be found by chance."""
 _MOST_DIFFERENT = 8
 """So many characters of a temporary file's name are chance."""
 
@@ -125,9 +127,13 @@ class Chance:
 
     def _is_drawn(self, text: str) -> bool:
         if not self._joined:
-            self._joined = "\n".join(self._drawn)
-        plain = text.replace("-", "").lower()
-        return plain in self._joined or text.rstrip("=") in self._joined
+            self._joined = "\n".join(["", *self._drawn, ""])
+        return any(self._holds(piece) for piece in (text.replace("-", "").lower(), text.rstrip("=")))
+
+    def _holds(self, piece: str) -> bool:
+        if len(piece) > _SHORT:
+            return piece in self._joined
+        return f"\n{piece}" in self._joined or f"{piece}\n" in self._joined or f"{piece}=" in self._joined
 
     # What stands for what.
 
@@ -172,7 +178,9 @@ class Chance:
         known = found.get(recorded) or self._now_for.get(recorded)
         if known is not None:
             return known == now
-        if not self._is_drawn(now):
+        # Two that were told apart are not one now.
+        is_taken = now in found.values() or now in self._now_for.values()
+        if is_taken or not self._is_drawn(now):
             return False
         found[recorded] = now
         if "-" in recorded and "-" in now:

@@ -177,6 +177,7 @@ class Exchange:
         self._started = time.monotonic()
         self._size = 0
         self._is_over = False
+        self._left = weakref.ref(self, _open.discard)
 
     def begin(self) -> bool:
         """Announce it; False when nobody is interested after all. Raises when it is refused."""
@@ -190,7 +191,7 @@ class Exchange:
         try:
             if call.begin(can=_CAN):
                 self._call = call
-                _open.add(self)
+                _open.add(self._left)
         except BaseException as refusal:
             self._end_model_call(refusal)
             raise
@@ -271,7 +272,7 @@ class Exchange:
         if self._is_over:
             return
         self._is_over = True
-        _open.discard(self)
+        _open.discard(self._left)
         error = cut if isinstance(cut, BaseException) and not isinstance(cut, GeneratorExit) else None
         self._note_cut(cut)
         try:
@@ -309,13 +310,15 @@ class Exchange:
             self._model_call.end(self.outcome, error)
 
 
-_open: weakref.WeakSet[Exchange] = weakref.WeakSet()
+_open: set[weakref.ref[Exchange]] = set()
+"""Not a `WeakSet`, which cannot be gone through while other threads add to it."""
 
 
 def _leave_open(run_id: str) -> None:
     """An answer of which a client has not read the end is none that was lost."""
-    for exchange in list(_open):
-        exchange.leave(run_id)
+    for left in list(_open):
+        if (exchange := left()) is not None:
+            exchange.leave(run_id)
 
 
 when_ending.append(_leave_open)
