@@ -60,6 +60,8 @@ FORMATS = {
     "parquet": Format("parquet"),
     "html": Format("html", "html", holds_many=False),
 }
+_OF_OTHERS = frozenset({"csv", "db", "docx", "pdf", "sqlite", "tsv", "txt", "xls", "xlsx", "xml", "yaml", "yml"})
+"""Endings of files that hold something else than any of these formats."""
 
 
 def command(
@@ -89,7 +91,7 @@ def command(
     are stored. markdown is the run for a person or an issue. chrome opens in Perfetto. html is one file with the viewer
     in it. parquet is a folder with two tables, runs and events. What is written is for your eyes only (mode 0600).
     """
-    by_ending = _by_ending(out or "")
+    by_ending = "json" if form is not None or as_json else _by_ending(out or "")
     form = chosen_format(by_ending if form is None else form, by_ending, as_json=as_json)
     chosen_form = FORMATS.get(form)
     if chosen_form is None:
@@ -110,8 +112,10 @@ def command(
 
 
 def _by_ending(out: str) -> str:
-    """The format that a file's name asks for; json where it asks for none."""
+    """The format that a file's name asks for; json where it asks for none. One that is not written is refused."""
     ending = Path(out).suffix.lower().removeprefix(".")
+    if ending in _OF_OTHERS:
+        raise UsageError(f"no run is written as .{ending}; the formats are {', '.join(FORMATS)} (--format chooses one)")
     return next((name for name, form in FORMATS.items() if ending in (form.suffix, name)), "json")
 
 

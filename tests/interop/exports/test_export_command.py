@@ -132,3 +132,13 @@ def test_the_ending_chooses_the_format_and_folders_are_made(
     assert path.read_text(encoding="utf-8").lower().startswith(begins)
     assert ran.err.startswith(f"Wrote {path}: 1 run as ")
     assert ran.out == ""
+
+
+def test_an_ending_of_another_kind_of_file_is_refused(cli: Callable[..., Ran], rich_run: str, tmp_path: Path) -> None:
+    """JSON in a file called `.csv` is opened by a program that cannot read it."""
+    refused = cli("export", rich_run, "--out", str(tmp_path / "run.csv"))
+    written = cli("export", rich_run, "--out", str(tmp_path / "run.csv"), "--format", "jsonl")
+
+    assert refused.code == 2
+    assert "no run is written as .csv" in refused.err
+    assert written.code == 0, written.err
