@@ -112,15 +112,29 @@ def _plans(folder: Path, options: dict[str, Any]) -> list[_Plan]:
         raise UsageError(f"{folder} is not a folder; name one that holds a folder for each scenario")
     marks = (_SCENARIO, _BASELINE, _POLICY)
     places = [folder] if any((folder / mark).exists() for mark in marks) else sorted(folder.iterdir())
-    found = [
-        _plan(place, options) for place in places if place.is_dir() and any((place / mark).exists() for mark in marks)
-    ]
+    folders = [place for place in places if place.is_dir()]
+    scenarios = [place for place in folders if any((place / mark).exists() for mark in marks)]
+    for place in folders:
+        if place not in scenarios:
+            _refuse_unjudged(place)
+    found = [_plan(place, options) for place in scenarios]
     if not found:
         raise UsageError(
             f"{folder} holds no scenarios, and no checks is not a pass; "
             f"`agentdbg baseline RUN --out {folder / 'refund' / _BASELINE}` makes the first"
         )
     return found
+
+
+def _refuse_unjudged(place: Path) -> None:
+    """A folder that is meant as a scenario, or holds some, must not pass because nobody looks at it."""
+    if (place / _RUNS).is_dir():
+        raise UsageError(
+            f"{place} has runs and nothing to judge them by; "
+            f"`agentdbg baseline RUN --out {place / _BASELINE}` writes it"
+        )
+    if any(place.glob(f"*/{_BASELINE}")) or any(place.glob(f"*/{_SCENARIO}")):
+        raise UsageError(f"{place} holds scenarios of its own, one level too deep; `agentdbg gate {place}` tries them")
 
 
 def _plan(place: Path, options: dict[str, Any]) -> _Plan:

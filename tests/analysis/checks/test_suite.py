@@ -155,3 +155,17 @@ def test_the_figures_are_those_of_the_textbook() -> None:
     assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
     assert wilson(0, 0) == (0.0, 1.0)
     assert pass_hat(3, 4, 2) == 0.5
+
+
+def test_a_scenario_that_nobody_would_judge_is_refused(cli: Cli, gates: Path, data_dir: Path) -> None:
+    """A forgotten baseline, or a folder one level too deep, must not make the suite pass."""
+    (gates / "booking/runs").mkdir(parents=True)
+    forgotten = cli("gate", str(gates))
+    (gates / "booking/runs").rmdir()
+    (gates / "booking/hotel").mkdir()
+    (gates / "booking/hotel/baseline.json").write_text((gates / "refund/baseline.json").read_text())
+    deeper = cli("gate", str(gates))
+
+    assert forgotten.code == deeper.code == 2
+    assert "has runs and nothing to judge them by" in forgotten.err
+    assert "holds scenarios of its own, one level too deep" in deeper.err
