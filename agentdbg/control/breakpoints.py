@@ -15,6 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from agentdbg.control.pause_facts import Progress, facts_of, lane_name, messages_of, spent_so_far
 from agentdbg.control.pauses import CALLED_OFF, Answered, Pause, Waiting, is_terminal
 from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
@@ -104,11 +105,11 @@ class Breakpoints(Decider):
             is_part = call.is_silent and scope.parent_id in open_calls
             if is_part and scope.parent_id in self._numbers:
                 return False
-            progress = _Progress(scope.run, self._calls if is_part else self._calls + 1)
+            progress = Progress(scope.run, self._calls if is_part else self._calls + 1)
             facts: dict[str, Any] | None = None
             for place in self.places:
                 if place.may_be(kind, name, progress):
-                    facts = facts or _facts(kind, name, call)
+                    facts = facts or facts_of(kind, name, call)
                     if not place.is_ruled_out(facts):
                         return False
             self._calls = progress.calls
@@ -214,13 +215,13 @@ class Breakpoints(Decider):
             self._step = None
             return "step"
         kind, name = call.kind, call.plain_name
-        progress, reason = _Progress(run, number), ""
+        progress, reason = Progress(run, number), ""
         facts: dict[str, Any] = {}
         for place in self.places:
             if place.after or not place.may_be(kind, name, progress):
                 continue
             if not facts and (place.conditions or place.kind in ("tool", "llm", "mcp")):
-                facts = _facts(kind, name, call)
+                facts = facts_of(kind, name, call)
             if place.is_before(facts, progress):
                 reason = reason or place.text
         return reason
@@ -239,7 +240,7 @@ class Breakpoints(Decider):
         if not call.can_replace:  # a framework's report, which comes when it likes; nothing can be held there
             return None
         value = outcome.value if call.gave is None else call.gave()
-        facts = {**_facts(call.kind, call.plain_name, call), "result": value, "response": value}
+        facts = {**facts_of(call.kind, call.plain_name, call), "result": value, "response": value}
         if outcome.error is not None:
             facts["error"] = f"{type(outcome.error).__name__}: {outcome.error}"
         hits = [place for place in self.places if place.is_after(facts)]
@@ -261,9 +262,9 @@ class Breakpoints(Decider):
             call.call_id,
             self._numbers.get(call.call_id, 0),
             call.source,
-            _lane_name(call),
+            lane_name(call),
             reason,
-            spent=_spent(run),
+            spent=spent_so_far(run),
             can_edit=call.can_edit,
             can_skip=call.can_answer,
             breaks=[place.text for place in self.places],
@@ -274,7 +275,7 @@ class Breakpoints(Decider):
         """What the agent had before it then: its last recorded state, and what its model was last given and gave."""
         state = run.last_state()
         model = None if call.kind == "llm" else (call.lane or self).last_model
-        moment = {"state": state, "messages": None if model is None else run.shown(_messages(*model))}
+        moment = {"state": state, "messages": None if model is None else run.shown(messages_of(*model))}
         return {name: value for name, value in moment.items() if value is not None}
 
     # Waiting.
@@ -496,66 +497,6 @@ def _parsed(texts: Iterable[str]) -> list[Breakpoint]:
 def _run_of(call: AnnouncedCall) -> ActiveRun | None:
     scope = current_scope()
     return scope.run if scope is not None and scope.run.run_id == call.run_id else None
-
-
-def _facts(kind: str, name: str, call: Call | AnnouncedCall) -> dict[str, Any]:
-    """What conditions may ask about."""
-    given, meta = call.input, call.meta
-    facts: dict[str, Any] = {"kind": kind, "name": name, "source": call.source, "meta": meta, "input": given}
-    facts["is_mcp"] = bool(meta.get("mcp") or meta.get("framework") == "mcp")
-    if kind == "tool":
-        facts["args"] = given
-    else:
-        facts["model"], facts["prompt"], facts["messages"] = name, given, given
-    return facts
-
-
-class _Progress:
-    """How far a run has come: each figure is looked up when a breakpoint asks for it."""
-
-    __slots__ = ("_run", "calls")
-
-    def __init__(self, run: ActiveRun | None, calls: int) -> None:
-        self._run = run
-        self.calls = calls
-
-    @property
-    def cost_usd(self) -> float:
-        return 0.0 if self._run is None else self._run.counters.total("cost_usd")
-
-    @property
-    def tokens(self) -> int:
-        return self._whole("total_tokens")
-
-    @property
-    def errors(self) -> int:
-        return self._whole("errors")
-
-    @property
-    def loops(self) -> int:
-        return self._whole("loop_warnings")
-
-    def _whole(self, name: str) -> int:
-        return 0 if self._run is None else self._run.counters.whole(name)
-
-
-def _spent(run: ActiveRun) -> str:
-    cost = run.counters.total("cost_usd")
-    return f"${cost:.2f} so far" if cost else ""
-
-
-def _messages(call: Call, given: Any, as_it_was: Any) -> list[Any]:
-    """What a model call was given, and gave: with other input where that was edited, else as it was then."""
-    given = as_it_was if call.input is given else call.input
-    given = given if isinstance(given, list) else [given]
-    is_answered = call.is_over and call.error is None
-    return [*given, {"role": "assistant", "content": call.response}] if is_answered else [*given]
-
-
-def _lane_name(call: AnnouncedCall) -> str:
-    """Which thread or task waits; the program's first one needs no name."""
-    name = "" if call.lane is None else call.lane.name
-    return "" if name == "m" else name
 
 
 def _is_asyncio() -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from agentdbg.analysis.wording import count_noun, money, tokens
+from agentdbg.commands.terminal import clean
 from agentdbg.exceptions import UsageError
 from agentdbg.pytest_plugin.expectations import Expectations
-from agentdbg.pytest_plugin.failure import failure_section
 from agentdbg.pytest_plugin.recording import Recording
 from agentdbg.pytest_plugin.replayed_test import RecordedAnew, ReplayedTest, recording_of
 from agentdbg.pytest_plugin.tested_run import RecordedRun
@@ -21,6 +23,8 @@ __all__ = ["REPLAY_MARKER", "RecordedTest", "recorded_test"]
 
 REPLAY_MARKER = "agentdbg_replay"
 _JUDGEMENTS = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception)
+
+_FINDINGS_SHOWN = 5
 
 _Result = TypeVar("_Result")
 
@@ -76,7 +80,7 @@ class RecordedTest:
 
     def section(self) -> str:
         """What the report of this test says when it fails; empty when it has made no run."""
-        return failure_section(self.run) if self.run.run_id else ""  # a replayed one may fail before it makes one
+        return _failure_section(self.run) if self.run.run_id else ""  # a replayed one may fail before it makes one
 
     def _warn_of_other_runs(self) -> None:
         """What a test does in a second run is checked by nobody, and must not seem to be."""
@@ -109,3 +113,24 @@ def _failing_kindly(action: Callable[[], _Result]) -> _Result:
     except (AssertionError, UsageError) as error:
         reason = str(error)
     pytest.fail(reason, pytrace=False)
+
+
+def _failure_section(run: RecordedRun) -> str:
+    """A few lines for the report of a test that failed."""
+    facts = run.facts()
+    totals = facts.totals
+    said = [
+        count_noun(int(totals.get(name) or 0), noun)
+        for name, noun in (("llm_calls", "model call"), ("tool_calls", "tool call"), ("errors", "error"))
+    ]
+    if totals.get("total_tokens"):
+        said.append(f"{tokens(totals['total_tokens'] or 0)} tokens")
+    if totals.get("cost_usd"):
+        said.append(money(totals["cost_usd"] or 0))
+    lines = [f"run {facts.run_id[:8]}: {', '.join(said)}", f"folder: {run.path}"]
+    worse = [finding for finding in facts.findings if finding.severity != "info"]
+    for finding in worse[:_FINDINGS_SHOWN]:
+        where = "" if finding.number is None else f"#{finding.number} "
+        lines.append(f"{finding.severity}: {where}{clean(finding.sentence)}")
+    lines.append(f"look at it: AGENTDBG_DATA_DIR={shlex.quote(str(run.data_dir))} agentdbg view")
+    return "\n".join(lines)
