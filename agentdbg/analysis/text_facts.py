@@ -133,7 +133,7 @@ def _id(found: re.Match[str]) -> str:
 
 
 def _version(found: re.Match[str]) -> str:
-    return found[1]
+    return found[1].lower()
 
 
 def _figure(found: re.Match[str]) -> str:
@@ -180,8 +180,9 @@ _ID = re.compile(
     r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])|#\d+|\d+(?:-\d+)+"
 )
 _WITH_UNIT = re.compile(r"\d+(?:ST|ND|RD|TH|S|X|KG|CM|MM|KM|GB|MB|H|HR|HRS|MIN|D)")
-_VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+){2,})(?!\w|\.\d)")
-"""`4.2.0`, and addresses of machines; neither is a figure with something behind it."""
+_EARLY = r"(?:-(?:alpha|beta|dev|pre|rc)[.\d]*\d)?"
+_VERSION = re.compile(rf"(?<![\w.])(?:v(?=\d+\.\d)|(?=\d+\.\d+\.\d))(\d+(?:\.\d+)+{_EARLY})(?!\w|\.\d)", re.IGNORECASE)
+"""`4.2.0`, `v4.2`, `4.2.0-rc1`, and addresses of machines; none is a figure with something behind it."""
 _FIGURE = re.compile(r"(?<![\w.])-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|(?<![\w.,])-?\d+(?:\.\d+)?(?!\w)")
 _ORIGIN = re.compile(r"\[\w+ of [^\[\]\n]{1,100}\]")
 """An id told by where it comes from, as `made_ids` writes it."""

@@ -149,6 +149,7 @@ def test_lists_that_are_sets_are_compared_as_sets(was: Any, now: Any, same: bool
         ("1. apples\n2. pears: three", {"3"}),
         ("5kg and the 3rd", {"5", "3"}),
         ("v4.2.0 on 10.0.0.1, up from 4.1", {"4.2.0", "10.0.0.1", "4.1"}),
+        ("from v4.2 to V4.3, not 4.4.0-rc1.", {"4.2", "4.3", "4.4.0-rc1"}),
         ("nothing here", set()),
     ],
 )
