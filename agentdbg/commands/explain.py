@@ -9,7 +9,7 @@ from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.rows import row_sentence
 from agentdbg.analysis.stats import figures
 from agentdbg.analysis.suspects import RunStory
-from agentdbg.analysis.suspects.origins import provenance, where_from
+from agentdbg.analysis.suspects.origins import provenance, unrecorded, where_from
 from agentdbg.analysis.verdict import judge
 from agentdbg.analysis.wording import cut, one_line
 from agentdbg.commands.opened_run import OpenedRun, examined, open_run
@@ -18,7 +18,8 @@ from agentdbg.commands.row_lines import print_verdict
 from agentdbg.commands.terminal import Styled, Terminal, clean, wrapped
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
-from agentdbg.storage.reader import load_events
+from agentdbg.storage.reader import load_events, run_folder
+from agentdbg.tape.whole_events import WholeEvents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,8 @@ _MARKS = {"critical": ("✕", "error"), "warning": ("!", "warn"), "info": ("·",
 _MOST_SHOWN = 12
 _MOST_EVENTS = 8
 _INDENT = 10
+_MOST_FROM_TAPE = 64_000_000
+"""Bytes of values that are read from the tape to look for one in them."""
 
 
 def command(
@@ -152,7 +155,9 @@ _WHOSE = {"asked": "given to the run", "model": "said by", "tool": "from", "hear
 
 def _print_where(out: Terminal, opened: OpenedRun, value: str, *, as_json: bool) -> None:
     """Every step that holds a value, and whether anybody gave it before a model said it."""
-    story = RunStory.of(load_events(opened.run_id, opened.data_dir))
+    events = load_events(opened.run_id, opened.data_dir)
+    with WholeEvents(run_folder(opened.run_id, opened.data_dir), most_in_all=_MOST_FROM_TAPE) as kept:
+        story = RunStory.of_values(kept.sources_of(events))
     head = {"spec_version": SPEC_VERSION, "run_id": opened.run_id}
     if value.startswith("#") and value[1:].isdecimal():
         values = provenance(story, opened.number_of(value))
@@ -163,9 +168,14 @@ def _print_where(out: Terminal, opened: OpenedRun, value: str, *, as_json: bool)
         return
     found = where_from(story, value)
     if as_json:
-        out.json({**head, "value": value, "found": [origin.as_json() for origin in found]})
+        holders = [origin.as_json() for origin in found]
+        out.json({**head, "value": value, "found": holders, "not_recorded": unrecorded(story)})
         return
     out.sentence(_where_in_words(value, found))
+    is_known = bool(found) and found[0].is_source and found[0].path != "args"
+    missing = [number for number in unrecorded(story) if not found or number < (found[0].number or 0)]
+    if missing and not is_known:
+        out.sentence(f"Parts of {', '.join(f'#{number}' for number in missing[:_MOST_EVENTS])} were not recorded.")
     for origin in found:
         told = f"{_WHOSE[origin.who]} {origin.name}".rstrip() + (f", {origin.path}" if origin.path else "")
         _print_sentence(out, Styled(" · ", "muted"), origin.number, told, "")

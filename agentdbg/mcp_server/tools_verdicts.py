@@ -18,7 +18,7 @@ from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.suspects import RunStory
-from agentdbg.analysis.suspects.origins import provenance, where_from
+from agentdbg.analysis.suspects.origins import provenance, unrecorded, where_from
 from agentdbg.analysis.wording import cut, text_of
 from agentdbg.exceptions import UsageError
 from agentdbg.index import kept_findings
@@ -29,6 +29,7 @@ from agentdbg.mcp_server.tool import OFFSET, RUN, Parameter, Tool, limit
 from agentdbg.mcp_server.tool_answers import fit, paged
 from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import load_events, run_folder
+from agentdbg.tape.whole_events import WholeEvents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,8 @@ __all__ = ["COMPARE_RUNS", "EXPLAIN_RUN", "VALIDATE_RUN", "WHERE_FROM"]
 _LONGEST_TEXT = 600
 _LONGEST_PLACE = 300
 _MOST_NOTES = 20
+_MOST_FROM_TAPE = 64_000_000
+"""Bytes of values that are read from the tape to look for one in them."""
 
 
 def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes: int) -> dict[str, Any]:
@@ -131,12 +134,14 @@ def _where_from(reader: Reader, *, run: str, value: str, event: str, max_bytes: 
     if bool(value) == bool(event):
         raise UsageError("give either value, to find where that came from, or event, for all that it says")
     meta, view = reader.open(run)
-    story = RunStory.of(load_events(meta["run_id"], reader.data_dir))
+    with WholeEvents(run_folder(meta["run_id"], reader.data_dir), most_in_all=_MOST_FROM_TAPE) as kept:
+        story = RunStory.of_values(kept.sources_of(load_events(meta["run_id"], reader.data_dir)))
     if event:
         number = reader.event_number(view, event)
         told: dict[str, Any] = {"event": number, "values": [one.as_json() for one in provenance(story, number)]}
     else:
-        told = {"value": value, "found": [origin.as_json() for origin in where_from(story, value)]}
+        found = [origin.as_json() for origin in where_from(story, value)]
+        told = {"value": value, "found": found, "not_recorded": unrecorded(story)}
     answer: dict[str, Any] = fit(told, max_bytes)[0]
     return answer
 
@@ -146,14 +151,15 @@ WHERE_FROM = Tool(
     "Find where a value came from",
     "Which steps of a run hold a `value` (a number in any form, a date, an id, a name), the first first; or, for an "
     "`event`, where each argument, number, date, id and name in it came from: `from` names the event and the path, and "
-    "is null for a value from nowhere, which a model made up or computed.",
+    "is null for a value from nowhere, which a model made up or computed. Parts of the events `not_recorded` are "
+    "missing, and may hold any value.",
     (
         RUN,
         Parameter("value", "string", "The value to look for.", ""),
         Parameter("event", "string", "The event to explain instead: its number or its id.", ""),
     ),
     _where_from,
-    "event values value found",
+    "event values value found not_recorded",
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis import suspects
 from agentdbg.analysis.findings import add_to_summary
 from agentdbg.index import kept_findings, passing_runs
+from agentdbg.tape.whole_events import WholeEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to_summary", "examined", "origins"]
 
+_MOST_FROM_TAPE = 16_000_000
+
 
 def examined(data_dir: Path, run: RunMeta, total: int, runs: RunIndex | None) -> Examination | None:
     """What was found in a run, beside other runs that passed; None for one that is too long to look at."""
@@ -28,9 +31,10 @@ def examined(data_dir: Path, run: RunMeta, total: int, runs: RunIndex | None) ->
     return found
 
 
-def origins(events: Callable[[int], Iterator[Event]], total: int, number: int) -> list[dict[str, Any]]:
+def origins(events: Callable[[int], Iterator[Event]], total: int, number: int, folder: Path) -> list[dict[str, Any]]:
     """Where every value of an event came from; nothing of an event that stands beyond what is read in a blink."""
     if number > min(total, kept_findings.MOST_EVENTS_LOOKED_AT):
         return []
-    story = suspects.RunStory.of(events(number))
+    with WholeEvents(folder, most_in_all=_MOST_FROM_TAPE) as kept:
+        story = suspects.RunStory.of_values(kept.sources_of(events(number)))
     return [one.as_json() for one in suspects.provenance(story, number)]

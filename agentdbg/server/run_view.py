@@ -113,7 +113,9 @@ class RunView:
 
     def origins(self, number: int) -> list[dict[str, Any]]:
         """Where every value of an event came from; nothing of an event that stands beyond what is read in a blink."""
-        found: list[dict[str, Any]] = _findings().origins(self._one_by_one, self.index.total, number)
+        found: list[dict[str, Any]] = _findings().origins(
+            self._one_by_one, self.index.total, number, run_dir(self._data_dir, self.run_id)
+        )
         return found
 
     def recent_summary(self, run: RunMeta, within_s: float = 0.2) -> Summary:

@@ -37,6 +37,10 @@ def is_cut(value: Any) -> bool:
     return any(mark in encoded for mark in _MARKS)
 
 
+def _is_truncated(value: Any) -> bool:
+    return _MARKS[0] in encode_json(value)
+
+
 class WholeEvents:
     """The events of a run that has a tape, whole; without one, as they are."""
 
@@ -91,6 +95,17 @@ class WholeEvents:
         """Events, each whole."""
         for event in events:
             yield self.whole(event)[0]
+
+    def sources_of(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Events with what came into the run whole: the results of calls and the first prompt; later ones repeat it."""
+        asked_before = False
+        for event in events:
+            event_type: str = event["event_type"]
+            payload: Any = event.get("payload")
+            is_source = event_type == "TOOL_CALL" or (event_type == "LLM_CALL" and not asked_before)
+            asked_before = asked_before or event_type == "LLM_CALL"
+            is_needed = is_source or (isinstance(payload, dict) and _is_truncated(payload.get("response")))
+            yield self.whole(event)[0] if is_needed and _is_truncated(payload) else event
 
     def _value(self, reference: Any, call: TapeCall) -> Any:
         assert self._tape is not None

@@ -11,9 +11,11 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis.effects import IDS_OF_THE_CALL
+from agentdbg.analysis.suspects.value_forms import folded, is_figure, is_rounded_from, pattern_of
 from agentdbg.analysis.text_facts import DATES, facts_in
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json
+from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +32,7 @@ __all__ = [
     "ids_in",
     "provenance",
     "typed_values",
+    "unrecorded",
     "where_from",
 ]
 
@@ -178,6 +181,11 @@ def where_from(story: RunStory, value: str) -> list[Origin]:
     return found
 
 
+def unrecorded(story: RunStory) -> list[int]:
+    """The events of which parts were not recorded, which may hold any value."""
+    return [step.number for step in story.steps if step.kind != "model" and TRUNCATED in step.text]
+
+
 class Provenance(NamedTuple):
     """A value that a step gave a call or said, where in it that stands, and where it came from; None is nowhere."""
 
@@ -287,7 +295,17 @@ def holds(text: str, value: str) -> bool:
 
 def _holds_in_any_form(text: str, value: str) -> bool:
     """The same, or another form of the same figure or date."""
+    pattern = pattern_of(value)
+    if pattern is not None and pattern.search(folded(text)):
+        return True
+    if is_figure(value):
+        return is_rounded_from(value, text)
     if holds(text, value):
         return True
-    stated = facts_in(value).numbers_and_ids if not _OTHER_WORDS.search(value) else frozenset[str]()
-    return bool(stated) and stated <= facts_in(text).numbers_and_ids
+    stated = facts_in(value) if not _OTHER_WORDS.search(value) else None
+    if stated is None or not stated.numbers_and_ids:
+        return False
+    told = facts_in(text)
+    # A year beside a date belongs to it.
+    is_of_that_year = stated.soft <= told.soft or not any(map(str.isdigit, "".join(told.soft)))
+    return stated.numbers_and_ids <= told.numbers_and_ids and is_of_that_year

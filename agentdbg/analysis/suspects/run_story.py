@@ -22,6 +22,7 @@ from agentdbg.analysis.run_answer import reads_something, spoken
 from agentdbg.analysis.suspects.parts_played import is_closing, reports_output
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
+from agentdbg.events import MEDIA
 from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ UNNAMED = "the model"
 
 _MOST_STEPS = 600
 _LONGEST = 12_000
+_LONGEST_OF_ALL, _MOST_STEPS_OF_ALL = 2_000_000, 20_000
 _LOOKED_AT = 3_000
 _NEW_MESSAGES = 6
 
@@ -45,6 +47,7 @@ _SEEN_ERROR = re.compile(
     r"|^\s*(?:Call id: \S+\s+)?(?:Error|ERROR|Fatal|FATAL)(?:\s*:|\s+in\b)",
     re.MULTILINE,
 )
+_MEDIA = re.compile(rf"{MEDIA} [^\"\\]+")
 _ONE_SENTENCE = re.compile(r"\s*\w+ \w+")
 _NAMED_ERROR = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception)\b:.*")
 
@@ -95,7 +98,8 @@ class Step:
 class RunStory:
     """Takes every event of a run in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = _LONGEST, most_steps: int = _MOST_STEPS) -> None:
+        self._longest, self._most_steps = longest, most_steps
         self.steps: list[Step] = []
         self.asked = ""
         """What the run was asked, and its instructions: all that was there before the first decision."""
@@ -112,22 +116,30 @@ class RunStory:
     @classmethod
     def of(cls, events: Iterable[Event]) -> RunStory:
         """The story of a run that has been recorded."""
-        story = cls()
+        return cls().after(events)
+
+    @classmethod
+    def of_values(cls, events: Iterable[Event]) -> RunStory:
+        """The story of a run with all its texts, for whoever looks for a value in them."""
+        return cls(_LONGEST_OF_ALL, _MOST_STEPS_OF_ALL).after(events)
+
+    def after(self, events: Iterable[Event]) -> RunStory:
+        """The same story, once it was told these events."""
         for number, event in enumerate(events, 1):
             payload: Any = event.get("payload")
             if isinstance(payload, dict):
-                story.observe(number, event, payload)
-        return story
+                self.observe(number, event, payload)
+        return self
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         """Take the next event."""
         event_type = event["event_type"]
         if event_type == "RUN_START":
             given = {key: payload[key] for key in ("args", "kwargs") if payload.get(key)}
-            self.asked = as_json(given)[:_LONGEST] if given else ""
+            self.asked = as_json(given)[: self._longest] if given else ""
         elif event_type == "RUN_END":
             self.returned = spoken(payload.get("result"))
-        elif len(self.steps) >= _MOST_STEPS:
+        elif len(self.steps) >= self._most_steps:
             self.is_whole = False
         elif event_type == "LLM_CALL":
             self._model(number, event, payload)
@@ -164,7 +176,7 @@ class RunStory:
         named = told or (event.get("meta") or {}).get("speaker")
         name = named if isinstance(named, str) and named else event["name"]
         name = UNNAMED if name == "unknown" else name
-        step = Step(number, event["event_id"], "model", name, said.text[:_LONGEST], calls=said.calls)
+        step = Step(number, event["event_id"], "model", name, said.text[: self._longest], calls=said.calls)
         if call_failed(payload):
             step.trouble = failure_of(payload).text
         elif not said.calls and reports_output(name, said.text):
@@ -181,7 +193,7 @@ class RunStory:
     def _message(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         """What was said and is no answer; later prompts may hold it too."""
         name = payload.get("name")
-        text = conversation.text_of(payload)[:_LONGEST]
+        text = conversation.text_of(payload)[: self._longest]
         self._heard.add(hash(conversation.text_of(payload)))
         step = Step(number, event["event_id"], "heard", name if isinstance(name, str) else event["name"], text)
         if self._latest is not None and reports_output(step.name, text):
@@ -193,7 +205,7 @@ class RunStory:
         text = result if isinstance(result, str) else as_json(result)
         parent = self._places.get(event.get("parent_id") or "")
         by = parent if parent is not None and self.steps[parent].is_decision else self._latest
-        step = Step(number, event["event_id"], "tool", event["name"], text[:_LONGEST], args=args, by=by)
+        step = Step(number, event["event_id"], "tool", event["name"], text[: self._longest], args=args, by=by)
         step.writes = effect_of(event).kind == "write"
         if call_failed(payload):
             step.trouble = failure_of(payload).text
@@ -212,11 +224,15 @@ class RunStory:
             self.steps[by].has_tools = True
         self._tools_since_model = True
 
+    def _media_in(self, prompt: Any) -> list[str]:
+        """How the images of a prompt are described, for whoever looks for a value."""
+        return _MEDIA.findall(as_json(prompt)) if self._longest == _LONGEST_OF_ALL else []
+
     def _listen(self, number: int, event: Event, prompt: Any) -> None:
         """The messages that came since the last decision; before the first one they are what was asked."""
         if self._latest is None:
-            words = "\n".join(turn.text for turn in conversation.turns(prompt))
-            self.asked = f"{self.asked}\n{words}"[: 3 * _LONGEST]
+            words = "\n".join([*(turn.text for turn in conversation.turns(prompt)), *self._media_in(prompt)])
+            self.asked = f"{self.asked}\n{words}"[: 3 * self._longest]
             return
         new: list[conversation.Turn] = []
         for turn in reversed(conversation.turns(prompt, last=_NEW_MESSAGES)):
@@ -233,6 +249,6 @@ class RunStory:
                 # What a tool brought is a step already; the message only repeats it.
                 is_news = not self._tools_since_model and (observed or is_error_text(turn.text))
                 trouble = error_seen_in(turn.text) if is_news else None
-                step = Step(number, event["event_id"], "heard", turn.role, turn.text[:_LONGEST], trouble=trouble)
+                step = Step(number, event["event_id"], "heard", turn.role, turn.text[: self._longest], trouble=trouble)
                 step.by = self._latest
                 self.steps.append(step)
