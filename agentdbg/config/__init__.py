@@ -200,7 +200,14 @@ GUARDRAILS: tuple[str, ...] = tuple(setting.key for setting in SETTINGS if setti
 
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 # Variables that are ours but no settings: links between processes, and switches for people who debug us.
-_OTHER_VARIABLES = {"AGENTDBG_PARENT_RUN_ID", "AGENTDBG_TRACEBACK"}
+_OTHER_VARIABLES = {
+    "AGENTDBG_BREAK",
+    "AGENTDBG_BREAK_WAIT_S",
+    "AGENTDBG_GATE_SCENARIO",
+    "AGENTDBG_PARENT_RUN_ID",
+    "AGENTDBG_REPLAY_BACK_TO",
+    "AGENTDBG_TRACEBACK",
+}
 
 
 class Config(NamedTuple):

@@ -7,6 +7,7 @@ import datetime as dt
 import decimal
 import enum
 import pathlib
+import types
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from agentdbg.user_code import static_attribute
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Fields", "as_fields", "field_names", "of_the_same_kind", "with_field"]
+__all__ = ["Fields", "as_fields", "field_names", "held_under", "of_the_same_kind", "with_field"]
 
 _OBJECTS = ("dataclass", "attrs", "model", "named")
 
@@ -52,6 +53,29 @@ def field_names(value: Any) -> list[str] | None:
         return fields[1]
     is_model = static_attribute(kind, "__pydantic_fields_set__") is not None
     return list(object.__getattribute__(value, "__dict__")) if is_model else None
+
+
+def held_under(value: Any, name: str | int, missing: Any) -> Any:
+    """What any object holds under a name, without asking a property or a `__getattr__` of its class."""
+    if type(name) is not str or type(value) in (dict, list):
+        return missing
+    if isinstance(value, tuple):
+        names = field_names(value) or []
+        return tuple.__getitem__(value, names.index(name)) if name in names else missing
+    try:
+        held = object.__getattribute__(value, "__dict__")
+        if type(held) is dict and name in held:
+            return held[name]
+    except AttributeError as error:  # it has slots
+        pass_on(error)
+    slot = static_attribute(type(value), name)
+    if type(slot) is not types.MemberDescriptorType:
+        return missing
+    try:
+        return slot.__get__(value)
+    except AttributeError as error:  # not filled yet
+        pass_on(error)
+        return missing
 
 
 def with_field(value: Any, name: str, new: Any) -> Any:

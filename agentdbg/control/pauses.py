@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.kept_values import kept_where_unchanged
+from agentdbg.control.value_paths import parse_path
 from agentdbg.events import utc_timestamp
+from agentdbg.exceptions import UsageError
 from agentdbg.faults import contain, pass_on
 from agentdbg.interpreter import frame_above
 from agentdbg.owner import describe_owner
@@ -41,6 +43,7 @@ __all__ = [
     "is_terminal",
     "mistake_in",
     "root_of",
+    "steps_into",
 ]
 
 ACTIONS = ("continue", "step", "into", "out", "skip", "raise", "mock", "abort")
@@ -191,6 +194,22 @@ def mistake_in(command: dict[str, Any], can: Sequence[str]) -> str:
 def root_of(when: str, kind: str) -> str:
     """The name under which paths lead into what a pause shows."""
     return {"after": "result", "here": "shown"}.get(when) or ("args" if kind == "tool" else "prompt")
+
+
+_ALSO = {"result": ("response",), "prompt": ("messages", "input")}
+"""Other words for what a pause shows, as `fork --set` and conditions have them."""
+
+
+def steps_into(root: str, value: Any, path: str) -> tuple[str | int, ...]:
+    """Where a path leads in what a pause shows under `root`; it may begin inside. Raises UsageError."""
+    steps = parse_path(path)
+    if steps[0] == root:
+        return steps
+    if isinstance(value, dict) and steps[0] in value:
+        return (root, *steps)
+    if steps[0] in _ALSO.get(root, ()):
+        return (root, *steps[1:])
+    raise UsageError(f"{path[:60]} leads nowhere here; paths begin with {root}")
 
 
 def error_named(name: str, message: str) -> Exception:

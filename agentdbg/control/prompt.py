@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.control.kept_values import kept_where_unchanged
 from agentdbg.control.line_editor import CalledOff, LineEditor
-from agentdbg.control.pauses import Answered, Pause, error_named, root_of
+from agentdbg.control.pauses import Answered, Pause, error_named, root_of, steps_into
 from agentdbg.control.value_paths import MISSING, parse_path, path_text, value_at, with_value
 from agentdbg.control.where import parse_breakpoint
 from agentdbg.exceptions import UsageError
@@ -178,9 +178,10 @@ class _Asked:
         self._need(can=self._pause.can_edit)
         path, equals, value = what.partition("=")
         if equals:
-            changed = with_value(self._everything(), self._steps(path.strip()), _typed_value(value.strip()))
+            steps = steps_into(self._root, self._value, path.strip())
+            changed = with_value(self._everything(), steps, _typed_value(value.strip()))
         elif what:
-            steps = self._steps(what)
+            steps = steps_into(self._root, self._value, what)
             found = value_at(self._everything(), steps)
             if found is MISSING:
                 raise UsageError(f"there is nothing at {what}")
@@ -270,9 +271,8 @@ class _Asked:
 
     def _steps(self, path: str) -> tuple[str | int, ...]:
         """Where a path leads; what is shown is meant where it begins with a name in it."""
-        steps, value = parse_path(path), self._value
-        is_inside = isinstance(value, dict) and steps[0] in value and steps[0] not in self._everything()
-        return (self._root, *steps) if is_inside else steps
+        steps = parse_path(path)
+        return steps if steps[0] in self._everything() else steps_into(self._root, self._value, path)
 
     def _everything(self) -> dict[str, Any]:
         return {self._root: self._value, **({"shows": self._pause.shows} if self._pause.shows else {})}

@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.control.object_fields import Fields, field_names, of_the_same_kind, with_field
+from agentdbg.control.object_fields import Fields, field_names, held_under, of_the_same_kind, with_field
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def path_text(steps: Sequence[str | int]) -> str:
 
 
 def value_at(value: Any, steps: Sequence[str | int]) -> Any:
-    """What stands there, or MISSING."""
+    """What stands there, or MISSING. In objects it is what they hold under that name; no code of theirs is asked."""
     for step in steps:
         fitting = _fitting(value, step)
-        if not _leads_on(value, fitting):
+        value = value[fitting] if _leads_on(value, fitting) else held_under(value, fitting, MISSING)
+        if value is MISSING:
             return MISSING
-        value = value[fitting]
     return value
 
 

@@ -7,10 +7,15 @@ and whether to pause after it.
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
+import enum
 import fnmatch
 import json
 import operator as operators
+import pathlib
 import re
+import uuid
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,7 +62,7 @@ class _Condition:
 
     def holds(self, facts: dict[str, Any]) -> bool:
         value = value_at(facts, self.path)
-        return False if value is MISSING else _compare(value, self.operator, self.literal)
+        return False if value is MISSING else _compare(_as_typed(value), self.operator, self.literal)
 
 
 @dataclass
@@ -199,6 +204,15 @@ def _literal(text: str) -> Any:
     return text
 
 
+def _as_typed(value: Any) -> Any:
+    """A member of an enum, a date or an id as one types it."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    return str(value) if isinstance(value, (uuid.UUID, pathlib.PurePath)) else value
+
+
 def _compare(value: Any, operator: str, literal: Any) -> bool:
     match operator:
         case "==":
@@ -222,7 +236,7 @@ def _fits(value: Any, literal: Any) -> bool:
 
 
 def _are_ordered(value: Any, literal: Any) -> bool:
-    numbers = (int, float)
+    numbers = (int, float, decimal.Decimal)
     return (isinstance(value, numbers) and isinstance(literal, numbers)) or (
         isinstance(value, str) and isinstance(literal, str)
     )

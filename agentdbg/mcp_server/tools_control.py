@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.again_words import again_words
 from agentdbg.control.own_command import start_own_command
-from agentdbg.control.pauses import mistake_in, root_of
+from agentdbg.control.pauses import mistake_in, root_of, steps_into
 from agentdbg.control.recorded_runs import calls_ours
-from agentdbg.control.value_paths import parse_path, with_value
+from agentdbg.control.value_paths import with_value
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.tool import RUN, Parameter, Tool
 from agentdbg.storage.control_files import answer_pause, paused_in
@@ -211,7 +211,7 @@ def _changed(pause: dict[str, Any], changes: Sequence[str]) -> Any:
         value: Any = text
         with contextlib.suppress(ValueError):
             value = json.loads(text)
-        shown = with_value(shown, parse_path(path.strip()), value)
+        shown = with_value(shown, steps_into(root, shown[root], path.strip()), value)
     return shown[root]
 
 

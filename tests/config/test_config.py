@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import agentdbg
 from agentdbg import record_tool_call, traced_run
 from agentdbg.config import GUARDRAILS, SETTINGS, Config, load_config, settings_markdown
 
@@ -110,6 +112,17 @@ def test_typing_mistakes_are_pointed_at(project: Path) -> None:
         config.problems
     )
     assert f"'loop_windw' in {mine} is not a setting and was ignored; did you mean loop_window?" in config.problems
+
+
+def test_no_variable_that_is_read_anywhere_is_taken_for_a_mistake() -> None:
+    """Who sets a breakpoint by AGENTDBG_BREAK was told that it is no setting."""
+    sources = (path.read_text(encoding="utf-8") for path in Path(agentdbg.__file__).parent.rglob("*.py"))
+    read = {name for source in sources for name in re.findall(r'"(AGENTDBG_[A-Z_]*[A-Z])"', source)}
+    assert "AGENTDBG_BREAK" in read
+
+    problems = load_config(environ={"HOME": "/nonexistent", **dict.fromkeys(read, "1")}).problems
+
+    assert [problem for problem in problems if "is not a setting" in problem] == []
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", "just text", "a: [", "\tbad", "{]", "!!python/object:os.system {}"])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import enum
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
+from agentdbg.control.pauses import steps_into
 from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
 
@@ -126,3 +131,87 @@ def test_nothing_in_a_condition_is_executed() -> None:
     place: Breakpoint = parse_breakpoint("tool where args.x==\"__import__('os').system('true')\"")
 
     assert not place.is_before({"kind": "tool", "name": "t", "args": {"x": 1}}, Progress())
+
+
+class Currency(enum.Enum):
+    EUR = "eur"
+
+
+class Place(NamedTuple):
+    x: int
+
+
+@dataclass(frozen=True)
+class Money:
+    amount: Decimal
+    currency: Currency = Currency.EUR
+
+
+class Order(BaseModel):
+    total: Money
+    due: dt.date = dt.date(2026, 3, 1)
+
+
+class Slots:
+    __slots__ = ("total", "unset")
+
+    def __init__(self) -> None:
+        self.total = 7
+
+
+class Session:
+    """A class like any other; a property of it is code, and is not asked."""
+
+    def __init__(self) -> None:
+        self.step = 3
+
+    @property
+    def dangerous(self) -> int:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("condition", "pauses"),
+    [
+        ("args.order.total.amount>100", True),
+        ("args.order.total.amount>200.5", False),
+        ("args.order.total.currency==eur", True),
+        ("args.order.due<2026-03-02", True),
+        ("args.order.nothing==1", False),
+        ("args.slots.total==7", True),
+        ("args.slots.unset==7", False),
+        ("args.session.step>=3", True),
+        ("args.session.dangerous==1", False),
+        ("args.place.x==1", True),
+    ],
+)
+def test_a_condition_looks_into_objects(condition: str, pauses: bool) -> None:
+    """Programs give each other objects as often as dicts."""
+    order = Order(total=Money(Decimal("150.50")))
+    args = {"order": order, "slots": Slots(), "session": Session(), "place": Place(1)}
+
+    place = parse_breakpoint(f"tool where {condition}")
+
+    assert place.is_before({"kind": "tool", "name": "t", "args": args}, Progress()) is pauses
+
+
+@pytest.mark.parametrize(
+    ("root", "value", "path", "steps"),
+    [
+        ("args", {"amount": 1}, "args.amount", ("args", "amount")),
+        ("args", {"amount": 1}, "amount", ("args", "amount")),
+        ("result", "a thought", "response", ("result",)),
+        ("result", {"content": ""}, "response.content", ("result", "content")),
+        ("prompt", [{"content": ""}], "messages[0].content", ("prompt", 0, "content")),
+        ("prompt", {"messages": [{}], "seed": 1}, "messages[0].content", ("prompt", "messages", 0, "content")),
+    ],
+)
+def test_a_path_at_a_pause_may_begin_with_any_word_for_it(root: str, value: Any, path: str, steps: Any) -> None:
+    """`fork --set` and conditions say response and messages; at the prompt they meant nothing, and nothing was said."""
+    assert steps_into(root, value, path) == steps
+
+
+def test_a_path_that_leads_nowhere_at_a_pause_is_told() -> None:
+    """An edit that changes nothing must not look like one that does."""
+    with pytest.raises(UsageError, match="paths begin with args"):
+        steps_into("args", {"amount": 1}, "amout")
