@@ -13,7 +13,7 @@ __all__ = ["KNOWN_PACKAGES", "loaded_packages", "unrecorded_packages"]
 
 
 _HTTP = "by its requests"
-_CLIENTS = "model calls by the client or the requests it makes them with; put @tool on your tools"
+_CLIENTS = "model calls by the client or the requests it makes them with, tools by their results"
 _AGENTS = "agents and tools where it runs them, model calls by their requests"
 _NOTHING = ""
 

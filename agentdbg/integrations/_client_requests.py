@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.around import Pairing, contained, enclosing_call
 from agentdbg.integrations._client_recording import Completing, Recording
 from agentdbg.integrations._private_names import CLIENT_RETRY_SLEEP
+from agentdbg.integrations._told_results import tell_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ class ClientRequests:
     """The wrapping of one package's clients, and its undoing."""
 
     def __init__(self, framework: str, apis: Mapping[str, Api], provider: Callable[[Any], str]) -> None:
+        self._framework = framework
         self._pairing = Pairing(framework)
         self._apis = apis
         self._provider = provider
@@ -116,6 +118,8 @@ class ClientRequests:
         if not self._records:
             return None
         body = _body(options)
+        prompt = api.prompt(body)
+        tell_results(self._pairing, prompt, body, self._framework)
         recording = Recording(self._pairing, api)
         fields["temperature"] = body.get("temperature")
         if body.get("tools"):
@@ -126,7 +130,7 @@ class ClientRequests:
             recording,
             "llm",
             body.get("model") or "unknown",
-            api.prompt(body),
+            prompt,
             meta={"api": api.name},
             can=("answer",),
             **fields,

@@ -23,7 +23,7 @@ from agentdbg.integrations._private_names import LLAMA_INDEX_FUTURE, STRANDS_FUN
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-__all__ = ["Facts", "Seam", "Switch", "is_for_agents", "spoken", "stand_around"]
+__all__ = ["Facts", "Seam", "Switch", "agents_at_work", "is_for_agents", "spoken", "stand_around"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ class Switch:
 
 _running: WeakKeyDictionary[_Step, Any] = WeakKeyDictionary()
 """The agents that are at work, by the step that each of them takes."""
+
+
+def agents_at_work() -> bool:
+    """Whether a framework of the table runs an agent now, anywhere in this process."""
+    return bool(_running)
+
 
 _pairing = functools.cache(Pairing)
 """By the name of the framework."""

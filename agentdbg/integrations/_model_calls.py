@@ -22,6 +22,7 @@ from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._http_exchange import CLOSED
 from agentdbg.integrations._model_addresses import model_in_path, provider_at, unread_address
 from agentdbg.integrations._model_bodies import header_of, read_body
+from agentdbg.integrations._told_results import tell_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,6 +223,7 @@ class ModelRequests:
         around = enclosing_call("llm")
         if around is not None:
             return _Attempt(around, shape.api, asked)
+        tell_results(self._pairing, asked["prompt"], body, "http")
         call = _ModelCall(self._pairing, shape.api)
         began = self._pairing.start(call, "llm", asked.pop("model"), asked.pop("prompt"), **asked)
         return call if began else None

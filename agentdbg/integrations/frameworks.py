@@ -20,10 +20,10 @@ from agentdbg.integrations import http
 from agentdbg.integrations._framework_seams import Seam, Switch, stand_around
 from agentdbg.integrations._private_names import GENAI_TOOLS, SEMANTIC_KERNEL_INVOKE
 
-__all__ = ["disable", "enable"]
+__all__ = ["SEAMS", "disable", "enable"]
 
 _TOOL = ("answer",)
-_SEAMS = (
+SEAMS = (
     Seam(
         "agno",
         "agno.tools.function",
@@ -173,9 +173,10 @@ _SEAMS = (
         with_subclasses=True,
     ),
     Seam("strands", "strands.agent.agent", "Agent", "stream_async", "span", reading.agent),
-    Seam("strands", "strands.multiagent", "Graph", "stream_async", "span", reading.agent, reading.strands_team),
-    Seam("strands", "strands.multiagent", "Swarm", "stream_async", "span", reading.agent, reading.strands_team),
+    Seam("strands", "strands.multiagent.graph", "Graph", "stream_async", "span", reading.agent, reading.strands_team),
+    Seam("strands", "strands.multiagent.swarm", "Swarm", "stream_async", "span", reading.agent, reading.strands_team),
 )
+"""Where each framework runs its agents and its tools."""
 
 
 def enable() -> None:
@@ -187,7 +188,7 @@ def enable() -> None:
 
 @functools.cache
 def _install() -> None:  # what stands there stays
-    when_imported({seam.module for seam in _SEAMS}, _stand_around, each_time=True)
+    when_imported({seam.module for seam in SEAMS}, _stand_around, each_time=True)
 
 
 def disable() -> None:
@@ -196,6 +197,6 @@ def disable() -> None:
 
 
 def _stand_around(module: str) -> None:
-    for seam in _SEAMS:
+    for seam in SEAMS:
         if seam.module == module:
             stand_around(seam)

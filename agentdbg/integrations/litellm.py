@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.around import Pairing, contained, enclosing_call, pass_on
 from agentdbg.integrations._model_calls import told_elsewhere
 from agentdbg.integrations._private_names import LITELLM_HIDDEN_PARAMETERS
+from agentdbg.integrations._told_results import tell_results
 from agentdbg.integrations.openai import (
     ChatFold,
     _read_chat,
@@ -153,6 +154,7 @@ def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         () if given.get("stream") else ("answer",)
     )  # a stream is no value; its requests are answered, some of them late
     meta = {**_metadata(given), "api": name}
+    tell_results(_pairing, prompt, given, "litellm")
     began = _pairing.start(request, "llm", model, prompt, meta=meta, can=can, **fields)
     return request if began else None
 

@@ -235,8 +235,9 @@ class Pairing:
             call = opened.call
             call.learn(name, meta, **fields)
             call.usage, call.stop_reason, call.duration_ms = usage, stop_reason, duration_ms
-            for request in asks_for:
-                self._note_request(opened, request)
+            wanted = list(asks_for)
+            for place, request in enumerate(wanted):
+                self._note_request(opened, request, wanted[place + 1] if place + 1 < len(wanted) else request)
             call.end(result, error)
             opened.stand_around(call.call_id if call.kind == "llm" else None)
             if stood_in_it and call.kind == "llm" and opened.parent is None and not opened.owns_run:
@@ -307,7 +308,23 @@ class Pairing:
         else:
             self.drop(key)
 
-    def _note_request(self, opened: _Open, name: str) -> None:
+    def asked(self, name: str) -> tuple[Scope, str] | None:
+        """
+        Where a tool call belongs that a model asked for by this name, and what was noted beside it.
+
+        None where nobody asked, where the tool is recorded, or where any tool was since: that one may be it.
+        """
+        outer = _surroundings()
+        if outer is None:
+            return None
+        with self._lock:
+            waiting = [one for one in _requests.get((outer.run.run_id, name), []) if not one.is_met]
+            if not waiting or waiting[-1].tools_before != outer.run.counters.tool_calls:
+                return None
+            waiting[-1].is_met = True
+        return outer.after_model_call(waiting[-1].call_id), waiting[-1].beside
+
+    def _note_request(self, opened: _Open, name: str, beside: str) -> None:
         call_id = None if opened.call is None else opened.call.call_id
         if call_id is None:
             return
@@ -316,7 +333,7 @@ class Pairing:
                 _requests.pop(next(iter(_requests)))
             asked = _requests.setdefault((opened.run.run_id, name), [])
             del asked[:-_MOST_ALIKE]
-            asked.append(_Request(call_id, opened.outer.parent_id))
+            asked.append(_Request(call_id, opened.outer.parent_id, opened.tools_before, beside))
 
     def _asking(self, opened: _Open, name: str) -> str | None:
         """
@@ -343,8 +360,10 @@ class Pairing:
 class _Request:
     """A model call that asked for a tool call."""
 
-    def __init__(self, call_id: str, parent_id: str | None) -> None:
+    def __init__(self, call_id: str, parent_id: str | None, tools_before: float, beside: str) -> None:
         self.call_id = call_id
+        self.tools_before = tools_before
+        self.beside = beside
         self.is_met = False
         self._parent_id = parent_id
 
@@ -377,6 +396,7 @@ class _Open:
         self.scope.followers = WeakBag()
         self.source = source
         self.owns_run = owns_run
+        self.tools_before = outer.run.counters.tool_calls
         self.call: Call | None = None
         self.span: _Span | None = None
         self.is_answering = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.integrations.frameworks import SEAMS
 from examples.fake_openai_server import INPUT_TOKENS, OUTPUT_TOKENS, Answer, Request, weather
 from tests.integrations.model_server import ModelServer
 from tests.integrations.story import SUMMARY
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agentdbg.integrations._framework_seams import Seam
     from tests.conftest import Recorded, RecordedRun
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("default")]
@@ -545,3 +548,12 @@ def _run(folder: Path, url: str, *options: str, command: tuple[str, ...] = ()) -
         check=False,
         env={**os.environ, **quiet},
     )
+
+
+@pytest.mark.parametrize("seam", SEAMS, ids=lambda seam: f"{seam.module}.{seam.owner}.{seam.method}")
+def test_each_row_of_the_table_names_something_that_is_there(seam: Seam) -> None:
+    """A class that a release moves elsewhere is not recorded any more, and nothing else tells."""
+    _skip_if_missing(".".join(seam.module.split(".")[: 1 + seam.module.startswith("google.")]))
+    module = importlib.import_module(seam.module)
+
+    assert not seam.owner or hasattr(module, seam.owner)
