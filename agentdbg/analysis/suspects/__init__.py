@@ -21,7 +21,7 @@ from agentdbg.analysis.wording import text_of
 
 if TYPE_CHECKING:
     from agentdbg.analysis.suspects.grounds import Ground
-    from agentdbg.analysis.wording import Line
+    from agentdbg.analysis.wording import Line, VerdictPart
 
 __all__ = ["RATES", "WEAK", "RunStory", "Suspect", "provenance", "rank"]
 
@@ -123,8 +123,9 @@ def _suspect(story: RunStory, position: int, held: list[Ground], weight: float) 
 
 
 def _begun(said: Line) -> Line:
-    """A sentence whose first words stand for a model without a name begins like any other."""
-    first, *rest = said["parts"]
-    if first["text"] != UNNAMED:
-        return said
-    return {**said, "parts": [{**first, "text": UNNAMED.capitalize()}, *rest]}
+    """A sentence that speaks of a model without a name is in our own words, and begins like any other."""
+    plain: list[VerdictPart] = [{"text": UNNAMED, "style": "plain"}]
+    first, *rest = [one for part in said["parts"] for one in (plain if part["text"] == UNNAMED else [part])]
+    if first["text"] == UNNAMED:
+        first = {"text": UNNAMED.capitalize(), "style": "plain"}
+    return {**said, "parts": [first, *rest]}

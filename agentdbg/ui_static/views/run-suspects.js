@@ -148,7 +148,7 @@ export class RunSuspects extends HTMLElement {
 function withoutSubject(parts, n, name) {
   const [subject, predicate, ...rest] = parts;
   const number = ` #${n} `;
-  if ((subject?.text !== name && subject?.text !== "the model") || !predicate?.text.startsWith(number)) return parts;
+  if ((subject?.text !== name && subject?.text !== "The model") || !predicate?.text.startsWith(number)) return parts;
   return [{ ...predicate, text: predicate.text.slice(number.length) }, ...rest];
 }
 

@@ -219,8 +219,13 @@ export class RunVerdict extends HTMLElement {
     [this.#drawnAt, this.#drawnRun] = [moment, this.data?.runId ?? ""];
     this.#drawn = key;
     this.dataset.tone = isProblem(summary) ? "problem" : summary.verdict.tone;
-    const isOnly = lines.filter((line) => line.n !== null).length === 1;
+    const isOnly = new Set(lines.map((line) => line.n).filter((n) => n !== null)).size === 1;
     this.#lines.replaceChildren(...lines.map((line, place) => this.#line(line, place, isOnly)));
+    const seen = new Set();
+    for (const jump of /** @type {NodeListOf<HTMLElement>} */ (this.#lines.querySelectorAll(".jump"))) {
+      jump.classList.toggle("again", seen.has(jump.dataset.jump));
+      seen.add(jump.dataset.jump);
+    }
     this.#drawFigures(summary);
   }
 

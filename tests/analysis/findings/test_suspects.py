@@ -337,4 +337,6 @@ def test_a_sentence_about_a_model_without_a_name_begins_like_one() -> None:
     decision = story.llm(ASKED, "I look.", model="unknown")
     story.tool("get_prices", {}, error={"error_type": "KeyError", "message": "'year'"}, parent=decision)
     story.end()
-    assert _examined(story).suspects[0].sentence.startswith(f"The model #{decision} asked for get_prices")
+    suspect = _examined(story).suspects[0]
+    assert suspect.sentence.startswith(f"The model #{decision} asked for get_prices")
+    assert suspect.line["parts"][0] == {"text": "The model", "style": "plain"}  # our words, not the program's
