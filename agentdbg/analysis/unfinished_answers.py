@@ -27,10 +27,13 @@ _ACTION = re.compile(r"^[ \t]*\**Action(?:[ _]?\d+)?\**[ \t]*:[ \t]*\**[ \t]*(\S
 _CONCLUDED = re.compile(r"^\s*\**(?:final answer|answer|observation)\b", re.MULTILINE | re.IGNORECASE)
 _JSON = re.compile(r"\{.*\}", re.DOTALL)
 _TAG = re.compile(
-    r"<(execute_\w+|tool_call|tool_use|function_call|invoke|action|function)\b[^>]*>.*?(?:</\1>)?"
-    r"\s*(?:</\w+>\s*)*\Z",
-    re.DOTALL,
+    r"(?:^[ \t]*|(?<=[.!?] ))<(execute_\w+|tool_call|tool_use|function_call|invoke|action|function)\b[^>]*>"
+    r".*?(?:</\1>)?\s*(?:</\w+>\s*)*\Z",
+    re.DOTALL | re.MULTILINE,
 )
+"""A tag within a sentence is spoken of."""
+_OF_AN_AGENT = re.compile(r"^[ \t]*\**(?:Thought|Action Input|Observation)\b", re.MULTILINE | re.IGNORECASE)
+"""What stands beside an action without brackets; else it may be advice, or a film."""
 _ONLY_CODE = re.compile(r"\s*```\w*\n(?:(?!```).)*```\s*", re.DOTALL)
 _OUTPUT = re.compile(
     r"\s*(?:\[?(?:code |execution )?(?:output|result|logs?|observation|stdout|stderr)\]?\s*:|exit ?code\b"
@@ -53,7 +56,7 @@ _PROMISE = re.compile(
 _TO_A_PERSON = re.compile(
     r"\?"
     r"|\b(?:back to you|later|once|when|soon|shortly|agent|colleagues?|human|representative|tomorrow|hours|days"
-    r"|if you)\b",
+    r"|if you|daily|every|further|keep|monitor\w*|nightly|watch\w*|weekly|whether i)\b",
     re.IGNORECASE,
 )
 
@@ -75,7 +78,9 @@ def _is_action(text: str) -> bool:
     if last is None or _CONCLUDED.search(text, last.end()):
         return False
     what = last[1] if last[1] and not last[1].startswith(("```", "{")) else _named_in(text[last.start() :])
-    return bool(what) and re.match(r"[\w.-]+\s*(?:[\[({]|$)", what) is not None and _FINISHES.search(what) is None
+    called = re.match(r"[\w.-]+\s*(?:(?P<with>[\[({])|$)", what)
+    is_call = called is not None and (called["with"] or what != last[1] or _OF_AN_AGENT.search(text))
+    return bool(is_call) and _FINISHES.search(what) is None
 
 
 def _named_in(text: str) -> str:

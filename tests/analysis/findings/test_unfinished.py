@@ -54,6 +54,7 @@ FLIGHTS: Used = ("search_flights", {"day": 1}, [{"no": 1}])
             "Fix it",
             ["<execute_bash>ls</execute_bash>", "a.py", "Let me open it.\n<execute_bash>cat a.py</execute_bash>"],
         ),
+        ("How high is X?", ["Thought: I have to look.\nAction: lookup\nAction Input: X"]),
         ("Compute it", ["```python\nprint(x)\n```", OUTPUT, "```python\nx = 1\nprint(x)\n```"]),
         ("Find flights", [FLIGHTS, "Great! Let me check the return flights now."]),
         ("Finde Flüge", [FLIGHTS, "Einen Moment, ich suche jetzt die Rückflüge."]),
@@ -81,6 +82,9 @@ def test_an_action_that_nobody_carried_out_is_no_answer(
             "What does Python print for 1/0?",
             ["Traceback (most recent call last):\nZeroDivisionError: division by zero"],
         ),
+        ("A button in my form?", ["Put it into the <action> tag of the form."]),
+        ("What did the bank decide?", ["It refused the loan.\nAction: Cancel"]),
+        ("Release it", [FLIGHTS, "Version 4 is out. I will continue to monitor the deployment."]),
         ("Order 3 as JSON", ['{"order": 3, "status": "failed", "reason": "card declined"}']),
     ],
 )
