@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.group_chats import is_spoken
+from agentdbg.interop.importers.chat_forms import as_chat
 from agentdbg.interop.importers.message_forms import request_in
 from agentdbg.interop.sessions import short_name
 from agentdbg.interop.sources import moment_ms
-from agentdbg.interop.transcripts import error_in_text, is_message, is_transcript, steps_of
+from agentdbg.interop.transcripts import error_in_text, is_message, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,18 @@ if TYPE_CHECKING:
 
 TITLE = "chat transcript"
 
-_MESSAGES = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "transcript", "dialog")
+_MESSAGES = (
+    "messages",
+    "contents",
+    "input",
+    "traj",
+    "trajectory",
+    "conversation",
+    "conversations",
+    "history",
+    "transcript",
+    "dialog",
+)
 _RUNS = ("runs", "results", "simulations", "samples", "data", "items", "conversations", "trajectories", "rollouts")
 _JUDGES = re.compile(
     r"score|reward|metric|eval|grade|rating|feedback|judg|verdict|^(?:meta(?:data)?|results?)$",
@@ -178,14 +190,13 @@ def _looks_right(document: Any) -> bool:
 
 
 def _messages_of(document: Any) -> list[Any] | None:
-    if is_transcript(document):
-        found: list[Any] = document
-        return found
+    if isinstance(document, list):
+        return as_chat(document)
     if not isinstance(document, dict):
         return None
     for key in _MESSAGES:
-        if is_transcript(document.get(key)):
-            messages: list[Any] = document[key]
+        messages = as_chat(document.get(key))
+        if messages is not None:
             return messages
     request = document.get("request") or document.get("body")
     return _messages_of(request) if isinstance(request, dict) else None

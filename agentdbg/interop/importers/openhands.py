@@ -109,7 +109,7 @@ def _read_events(
 def _is_event(item: Any) -> bool:
     if not isinstance(item, dict):
         return False
-    return isinstance(item.get("kind"), str) or isinstance(item.get("action", item.get("observation")), str)
+    return as_word(item.get("kind"))[:1].isupper() or isinstance(item.get("action", item.get("observation")), str)
 
 
 def _history(document: Any) -> list[Any] | None:
