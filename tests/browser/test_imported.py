@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.storage import list_runs
+from tests.browser.conftest import settle
 from tests.interop.files import DATA
 from tests.server.running import viewer
 
@@ -40,6 +41,7 @@ def test_the_page_opens_the_runs_of_every_imported_file(tmp_path: Path, open_pag
         for name, run in one_of_each_file.items():
             page.goto(f"{running.origin}/?run_id={run['run_id']}")
             page.wait_for_selector("event-rows .row .what .outcome")
+            settle(page)
             shown = page.locator("event-rows .row[data-event-id]").count()
             assert shown > 1, f"{name} shows {shown} rows"
             assert str(run["run_name"]) in page.title(), name

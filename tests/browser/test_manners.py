@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import look_into_every_event
+from tests.browser.conftest import look_into_every_event, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ AXE = Path(str(_AXE_PACKAGE.origin)).with_name("axe.min.js").read_text()
 
 def axe_findings(page: Page) -> list[str]:
     """What axe finds wrong, one line each."""
+    settle(page)
     page.evaluate(AXE)
     answer: dict[str, Any] = page.evaluate("() => axe.run(document, { preload: false })")
     return [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
-from tests.browser.conftest import note_problems
+from tests.browser.conftest import PATIENCE_MS, note_problems, settle
 from tests.browser.gallery import Story
 from tests.browser.test_manners import axe_findings
 from tests.server.running import viewer
@@ -138,6 +138,7 @@ def test_a_phone_has_the_ways_to_go_on_under_the_thumb(paused: Paused) -> None:
     page.locator("run-rail .run").click()
     go_on = page.get_by_role("button", name="Continue")
     expect(go_on).to_be_in_viewport(ratio=1)
+    settle(page)
     assert 700 - go_on.evaluate("button => button.getBoundingClientRect().bottom") < 80
     expect(page.get_by_role("button", name="Abort run")).to_be_hidden()
     expect(page.locator("hold-bar .places")).to_be_hidden()
@@ -209,7 +210,10 @@ def test_an_answer_of_the_past_shows_nothing(paused: Paused) -> None:
 
     expect(page.locator("hold-bar h2")).to_have_text("Before tool refund")
     page.route("**/control", keep)
-    page.wait_for_timeout(1_000)
+    for _ in range(PATIENCE_MS // 50):
+        if late:
+            break
+        page.wait_for_timeout(50)
     assert len(late) == 1
     page.get_by_role("button", name="Delete the breakpoint tool:refund").click()
     expect(page.locator("hold-bar .places li")).to_have_count(0)
