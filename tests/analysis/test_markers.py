@@ -58,6 +58,24 @@ def test_a_gap_is_a_sentence(item: Any, said: str) -> None:
     assert not_recorded(item) == said
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "said_with_a_tape"),
+    [
+        ("__TRUNCATED__", "[not recorded]", "[not in the log; the tape has it]"),
+        ("a__TRUNCATED__", "a… [the rest was not recorded]", "a… [the rest is not in the log; the tape has it]"),
+        (
+            "a__TRUNCATED__z",
+            "a… [the middle was not recorded] …z",
+            "a… [the middle is not in the log; the tape has it] …z",
+        ),
+    ],
+)
+def test_a_cut_text_says_where_the_rest_is(text: str, said: str, said_with_a_tape: str) -> None:
+    """Whoever misses it has to know whether it can be had."""
+    assert text_in_words(text) == said
+    assert text_in_words(text, on_tape=True) == said_with_a_tape
+
+
 @pytest.mark.parametrize("item", [None, 1, "x__TRUNCATED__", {}, CUT, [GAP], {"__TRUNCATED__": 1}, {"a": GAP}])
 def test_nothing_else_is_a_gap(item: Any) -> None:
     """A dict that was cut short is a dict."""

@@ -58,6 +58,22 @@ def test_the_subject_of_a_call_is_its_name_where_the_payload_names_none() -> Non
     assert model_of({"name": "gpt-4", "payload": {"model": 5}}) == "gpt-4"
 
 
+def test_each_event_is_counted_once_as_what_it_is() -> None:
+    """All readers ask this one counter, so that they agree says nothing of whether it is right."""
+    totals, error = RunTotals(), {"error_type": "KeyError", "message": "'due'"}
+    totals.add("LLM_CALL", {"usage": {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}, "cost_usd": 0})
+    totals.add("LLM_CALL", {"usage": {"prompt_tokens": 5}, "status": "error", "error": None})
+    totals.add("TOOL_CALL", {"error": error, "usage": {"total_tokens": 9}, "cost_usd": 9})
+    totals.add("ERROR", error)  # the exception of that call, on its way out
+    totals.add("ERROR", {**error, "message": "'paid'"})
+    for event_type in ("LOOP_WARNING", "CALL_START", "STATE_UPDATE", "RUN_START", "OUTCOME"):
+        totals.add(event_type, {"error": error, "status": "error", "usage": {"total_tokens": 9}})
+
+    assert totals.counts() == {"llm_calls": 2, "tool_calls": 1, "errors": 3, "loop_warnings": 1}
+    assert totals.tokens() == (25, 10, 35)
+    assert (totals.failed_calls, totals.cost()) == (2, 0.0)
+
+
 @pytest.mark.parametrize(("told", "counted"), [(3, 3), (1, 2), (None, 2), ("many", 2)])
 def test_the_end_of_a_run_may_know_of_more_errors_than_its_log(told: object, counted: int) -> None:
     """Forked processes count alone, and what one of them lost is told at the end; it is never taken for fewer."""

@@ -242,6 +242,22 @@ def test_a_value_goes_to_its_end(redactor: Redactor, text: str, expected: str) -
     assert redactor.clean_text(text) == expected
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_value_with_a_quote_in_it_goes_to_its_end_however_often_it_was_written_as_json(
+    redactor: Redactor, times: int
+) -> None:
+    """Tools put a body of JSON into a line of their own, and each layer writes more backslashes before a quote."""
+    text = json.dumps({"password": 'one"two"three-and-the-rest', "page": 2})
+    for _ in range(times):
+        text = json.dumps(text)
+
+    cleaned = redactor.clean_text(f"sent {text}")
+
+    assert "two" not in cleaned
+    assert "rest" not in cleaned
+    assert "page" in cleaned
+
+
 def test_only_the_secret_part_goes(redactor: Redactor) -> None:
     """A trace is for reading: the rest of the text has to stay."""
     text = 'connect(host="db", password="pw-1 2", port=5432)  # see https://bob:pw@db/x?page=2'

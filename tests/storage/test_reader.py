@@ -29,6 +29,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.parametrize(("number", "is_read"), [("0.5", True), ("1e3", True), ("1e999", False), ("NaN", True)])
+def test_a_number_that_cannot_be_served_on_is_no_run_json(tmp_path: Path, number: str, is_read: bool) -> None:
+    """1e999 is infinite when it is read; any other fraction is no reason to count the events again."""
+    run_id = str(uuid.uuid4())
+    raw = json.dumps({**run_json(run_id), "metadata": {"temperature": 0}}).replace(
+        '"temperature": 0', f'"temperature": {number}'
+    )
+    write_run(tmp_path, run_id, meta=raw.encode())
+
+    assert ("metadata" in load_run_meta(run_id, tmp_path)) == is_read
+
+
 def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     """The run a developer wants is nearly always the last one."""
     old = write_run(tmp_path, meta=None)
