@@ -70,6 +70,7 @@ _LABELLED = re.compile(
       | [\w.]+(?:Error|Exception)\s*$ | (?:error|fatal|failed)[.!]?\s*$ | \w+:\ panic!\ (?=\()
       | (?-i:[A-Z][a-z]+(?:\ [a-z]+){0,2}\ (?<!uman\ ))error
           (?:\ at\ (?:char|col|line|pos)\w*\ \d+[^\n]*)?[.!]?\s*$
+      | (?-i:E[A-Z]{4,}|[A-Z]\w+BackOff|OOMKilled)\s*$
       | (?-i:KeyboardInterrupt|Stop(?:Async)?Iteration|SystemExit)\s*$ | sqlstate\[(?!00)
       | (?-i:(?:[a-z_]\w*\.)+[A-Z]\w*(?:Denied|Exceeded|Failed|Mismatch|NotFound|Refused|Timeout|Unavailable))\s*$
       | [\w ]{1,40}\ due\ to\ (?:an?\ )?(?:\w+\ )?(?:error|exception)\b | merge\ conflicts?\ in\ \S
@@ -151,7 +152,8 @@ def _is_complaint(text: str) -> bool:
     if ends_failed(first):
         return True
     is_labelled = _TELLING.search(first) is not None and any(one.match(first) for one in (_LABELLED, _PROGRAM))
-    if (_LISTED.match(rest) and not is_labelled) or _CODE.match(first):
+    is_list = _LISTED.match(rest) is not None and (not is_labelled or _LISTED.match(first) is not None)
+    if is_list or _CODE.match(first):
         return False
     is_status = is_status_line(first) and not only_tells(first)
     return is_status or is_labelled or states_failure(text[:_SENTENCES_IN])

@@ -22,7 +22,9 @@ _BEGINNINGS = (
     "ongeldig", "ongeldige", "ugyldig", "ugyldige", "gagal", "không thể", "nu s-a putut", "tiempo agotado",
     "tempo esgotado", "délai dépassé", "zeitüberschreitung", "не вдалося", "neplatný", "neplatná", "nieprawidłowy",
     "nieprawidłowa", "geçersiz", "virheellinen", "érvénytelen", "tidak dapat", "es konnte kein",
-    "nicht angemeldet", "nicht autorisiert", "nicht berechtigt", "no autorizado", "non autorizzato", "ogiltig",
+    "unbekannte", "unbekannter", "unbekanntes", "kein zugriff", "keine berechtigung", "sin permiso", "sin acceso",
+    "accès interdit", "nicht angemeldet", "nicht autorisiert", "nicht berechtigt", "no autorizado",
+    "non autorizzato", "ogiltig",
     "ogiltigt", "ungültige", "ungültiger", "ungültiges",
 )  # fmt: skip
 """What begins a statement of failure."""
@@ -41,7 +43,9 @@ _ENDINGS = (
     "bestaat niet", "hittades inte", "nekades", "ikke funnet", "ikke fundet", "nægtet", "nektet", "nie znaleziono",
     "nie istnieje", "odmowa dostępu", "nenalezen", "nenalezena", "odepřen", "bulunamadı", "reddedildi", "başarısız",
     "не найден", "не найдена", "не найдено", "не существует", "запрещён", "запрещен", "запрещено", "отказано",
-    "ei löydy", "ei löytynyt", "epäonnistui", "nem található", "sikertelen", "nu a fost găsit", "nu a fost găsită",
+    "inconnu", "inconnue", "desconocido", "desconocida", "desconhecido", "sconosciuto", "unbekannt", "onbekend",
+    "неизвестен", "неизвестна", "неверный", "неверная", "ei löydy", "ei löytynyt", "epäonnistui", "nem található",
+    "sikertelen", "nu a fost găsit", "nu a fost găsită",
     "nu există", "tidak ditemukan", "tidak valid", "không tìm thấy", "không hợp lệ", "không tồn tại", "thất bại",
     "se nezdařilo", "selhalo", "neexistuje", "przekroczono limit", "nie powiodło się", "fant ikke", "findes ikke",
     "finns inte", "finnes ikke", "δεν βρέθηκε", "απέτυχε", "отклонено", "отклонён", "истекло", "превышено",

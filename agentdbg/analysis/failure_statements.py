@@ -63,6 +63,7 @@ _TELLS = re.compile(
       | \(\d{4}\) | ^(?!.*\bdid\ you\b).*\?\s*$ | ^(?:raised|thrown|occurs)\ (?:by|if|when)\b
       | ^returns?\ \d | \bfor\ comment\b | \b(?:dans|em|en|im|nel|wurde[n]?|в)\ (?:19|20)\d\d\b
       | ^(?:anleitung|como|comment|cómo|guide|как|руководство|wie)\b
+      | \bstatus\ codes: | ^\w+:\ \d+\ of\ \d+
       | \b(?:he|she|his|her|him)\b | ,\ according\ to\b | \bin\ (?:Q[1-4]|\d+\ of\ \d+)\b
       | \b(?:in|since)\ (?:19|20)\d\d\b | \b(?:yesterday|last\ (?:\w+day|week|month|year|night)|ago)\b""",
     re.VERBOSE | re.IGNORECASE,
@@ -120,7 +121,8 @@ _DENIED = _any(
 _NOT_TAKEN = _any("not possible | not delivered | not sent | bounced | declined | refused | rejected")
 _NOT_SO = _any("found|allowed|permitted|implemented|supported|authori[sz]ed|authenticated|logged in|available")
 _ERRNO = _any(
-    "argument list too long | bad file descriptor | broken pipe | file exists | forbidden | is a directory"
+    "argument list too long | out of memory | bad file descriptor | broken pipe | file exists | forbidden"
+    " | is a directory"
     " | name or service not known | no route to host | no space left on device | not a directory"
     " | operation not permitted | unauthenticated | unauthori[sz]ed | unavailable"
 )
@@ -155,7 +157,7 @@ _BEGINS = re.compile(
           | {_any("could not | couldn't | cannot | can not | can't")}\ (?!is\b)(?-i:[a-z])\w* | impossible\ to\ [a-z] )
         (?![^:]*,\ (?:the|an?|it|he|she|they)\b)
       # What is wrong with what was given.
-      | (?: {_WRONG} (?:{_GENERAL}\ {_WORD}){{1,5}}?
+      | (?: {_WRONG} (?:{_GENERAL}\ {_WORD}){{1,5}}? (?!\s*,)
           | (?:{_WRONG}|{_WRONG_HERE}) (?:\ [\w'/-]+){{0,4}}?\ {_NOUN}(?:e?s)? (?:\ {_WORD})?? )
         (?= \s*$ | \s*[;,.!(=] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_GIVEN}\b )
       # What was refused, or took too long.
@@ -186,6 +188,10 @@ _BEGINS = re.compile(
       | (?:\w+\ ){{0,3}}{_WORK}\ {_IS}\ {_STOPPED}\b
       | you\ (?:can't|cannot|may\ not)\ \w+\ (?:here|that|this)\b | (?:giving\ up|aborting)\b
       | unexpected\ (?:character|end|eof|identifier|indent|keyword|symbol|token)\b
+      | deadlock\ (?:detected|found)\b | please\ (?:enter|provide|specify|supply)\b
+      | (?:\w+\ )?syntax\ error\ (?:at|in|near|on)\b | signal:\ \w+
+      | (?:i|we)\ (?:don't|do\ not)\ have\ (?:\w+\ ){{0,2}}{_RIGHTS}
+      | (?:this|the|your)\ (?:\w+\ ){{1,2}}(?:has|have)\ already\ been\ \w+{_ENDS}
       | the\ user\ (?:doesn't|does\ not)\ want\b | no\ module\ named\b
       | you(?: (?:'ve|\ have)?\ (?:already\ )?{_any("exceeded | reached | run out of | used up | hit")}\ your
           | \ (?:do\ not|don't)\ have\ (?:\w+\ ){{0,3}}{_RIGHTS}
@@ -196,7 +202,7 @@ _BEGINS = re.compile(
 
 _BROKEN = _any(
     "aborted | blocked | corrupt | corrupted | denied | interrupted | invalid | killed | malformed | offline"
-    " | overloaded"
+    " | destroyed | detached | overloaded"
     " | out of bounds | out of memory | out of range | refused | throttled | unauthori[sz]ed | unavailable"
     " | undefined | unreachable | unsupported"
 )
@@ -227,11 +233,12 @@ _SAID_OF_IT = re.compile(
         | {_IS}(?:n't|\ no\ longer|\ currently(?:\ not)?|\ temporarily)\ (?:accessible|found|(?:un)?available|valid)
         | (?:has\ |have\ |(?<!\d\ )(?<!\bnone\ )(?<!\bnot\ )(?<!\bnever\ )(?<!\b(?:or|if)\ ))
           (?:expired|failed|crashed|timed\ out)
-        | deadlock\ (?:detected|found) | already\ {_any("exists? | taken | in use | registered")}
+        | has\ gone\ away | deadlock\ (?:detected|found) | already\ {_any("exists? | taken | in use | registered")}
         | no\ longer\ exists?
         | must\ be\ {_EXPECTED}[\w\ .-]*
         | (?:exceeds?|exceeded|exhausted)
-          (?:\ (?:{_any("the | your | its")}\ )?{_any("maximum|limit|quota|balance|allowed|available")}[\w\ ]*)?
+          (?:\ (?:{_any("the | your | its")}\ (?:\w+\ ){{0,2}})?
+            {_any("maximum|limit|quota|balance|allowed|available")}[\w\ ]*)?
         | {_any("limit | quota")}\ (?:(?:was|has\ been|is)\ )?{_any("reached | hit")}
       ){_ENDS}
       | {_NOUN}\ is\ {_any("busy | closed | disabled | down | full | locked | suspended")}{_ENDS}
@@ -249,17 +256,19 @@ _SAID_OF_IT = re.compile(
 
 _TELLING = re.compile(
     r"\b(?:able|aborted|aborting|accepted|access|already|ambiguous|argument|authentication|available|bad|"
-    r"blocked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|configured|constraint|correct|"
-    r"corrupt|corrupted|could|couldn|crashed|deadline|deadlock|declined|defined|denied|descriptor|did|"
-    r"didn|died|directory|disabled|do|does|doesn|don|down|duplicate|empty|enable|exceeded|exceeds|"
-    r"exhausted|expected|expired|fail|failed|fails|file|forbidden|found|full|given|giving|hang|has|"
-    r"hit|hung|illegal|impossible|incorrect|installed|insufficient|interrupted|invalid|is|isn|killed|"
-    r"limit|locked|login|longer|low|malformed|may|mismatch|missing|must|no|non|nonexistent|not|"
-    r"offline|operation|out|overloaded|password|permission|provided|quota|re|reached|refused|refusing|"
-    r"registered|requires|reset|rolled|route|sorry|specified|stopped|such|supplied|supported|suspended|"
-    r"taken|terminated|throttled|time|timed|timeout|too|unable|unauthenticated|unauthorised|unauthorized|"
-    r"unavailable|uncaught|undefined|unexpected|unhandled|unknown|unreachable|unrecognised|unrecognized|"
-    r"unresolved|unsupported|validation|ve|verify|was|wasn|were|wrong|you|zero)\b",
+    r"blocked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|configured|constraint|"
+    r"correct|corrupt|corrupted|could|couldn|crashed|deadline|deadlock|declined|defined|denied|"
+    r"descriptor|destroyed|detached|did|didn|died|directory|disabled|do|does|doesn|don|down|"
+    r"duplicate|empty|enable|enter|exceeded|exceeds|exhausted|expected|expired|fail|failed|fails|"
+    r"file|forbidden|found|full|given|giving|gone|hang|has|have|hit|hung|illegal|impossible|"
+    r"incorrect|installed|insufficient|interrupted|invalid|is|isn|killed|limit|locked|login|longer|"
+    r"lost|low|malformed|may|mismatch|missing|must|no|non|nonexistent|not|offline|operation|out|"
+    r"overloaded|password|permission|provide|provided|quota|re|reached|refused|refusing|registered|"
+    r"rejected|requires|reset|rolled|route|signal|sorry|specified|specify|stopped|such|supplied|"
+    r"supply|supported|suspended|syntax|taken|terminated|throttled|time|timed|timeout|too|unable|"
+    r"unauthenticated|unauthorised|unauthorized|unavailable|uncaught|undefined|unexpected|unhandled|"
+    r"unknown|unreachable|unrecognised|unrecognized|unresolved|unsupported|validation|ve|verify|was|"
+    r"wasn|were|wrong|you|zero)\b",
     re.IGNORECASE,
 )
 """A sentence with none of these words is looked at no further."""

@@ -42,11 +42,13 @@ _SAYS_FAILED = frozenset(
         "isfailed",
         "failure",
         "timedout",
+        "timeout",
     }
 )
 _SAYS_DONE = frozenset(
     {"acknowledged", "ok", "success", "succeeded", "successful", "issuccess", "issuccessful", "isok"}
 )
+_OF_RECORDS = ("id", "createdat", "endedat", "finishedat", "startedat", "updatedat")
 _OWN_IDS = frozenset({"id", "requestid", "traceid", "toolcallid", "callid", "correlationid", "valid", "invalid"})
 _STATES = frozenset({"estado", "outcome", "result", "state", "status"})
 _EXIT = frozenset({"exit", "exitcode", "returncode", "exitstatus", "rc", "retcode", "errcode", "errno", "ret"})
@@ -371,7 +373,8 @@ def _is_of_graphql(error: Any) -> bool:
 def _is_error_object(result: dict[str, Any], code: Any) -> bool:
     """Whether a result is a code and a message and nothing else, and the code is none of success."""
     names = {plain_key(key) for key in result}
-    has_message = isinstance(next((result[key] for key in result if plain_key(key) in ("message", "msg")), None), str)
+    said = (result[key] for key in result if plain_key(key) in ("message", "msg", "details"))
+    has_message = isinstance(next(said, None), str)
     is_bare = has_message and names <= _CODE | _BESIDE_A_CODE and ("details" in names or isinstance(code, str))
     return is_bare and _FINE_CODE.fullmatch(str(code)) is None
 
@@ -405,7 +408,7 @@ def _is_record(result: dict[str, Any], status: Any) -> bool:
         return True
     is_plain_failure = isinstance(status, str) and status.lower().startswith("error")
     is_plain_failure &= "createdat" not in keys or bool(_words(result))
-    return not is_plain_failure and any(key.endswith(("id", "createdat", "updatedat")) for key in keys)
+    return not is_plain_failure and any(key.endswith(_OF_RECORDS) for key in keys)
 
 
 def _says_failed(key: str, item: Any) -> bool:
@@ -414,6 +417,8 @@ def _says_failed(key: str, item: Any) -> bool:
         return (type(item) is int and item != 0) or (isinstance(item, str) and whole_number(item) not in (None, 0))
     if key in _ERROR_WORDS:
         return _is_told(item)
+    if key == "grpcstatus":
+        return item in range(1, 17)
     if key in _TOLD_BY_TEXT:
         return isinstance(item, str) and _TOLD_BY_TEXT[key].match(item) is not None
     if key == "status" and isinstance(item, dict):
