@@ -274,6 +274,16 @@ def test_a_run_json_that_is_no_plain_file_is_not_opened(kind: str, tmp_path: Pat
     assert load_run_meta(run_id, tmp_path)["run_name"] == "agent"
 
 
+def test_a_runs_folder_that_is_a_symlink_holds_no_runs(tmp_path: Path) -> None:
+    """It could lead into another user's folder."""
+    outside = tmp_path / "outside"
+    write_run(outside)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "runs").symlink_to(outside / "runs")
+
+    assert list_runs(data_dir=tmp_path / "mine") == []
+
+
 def test_symlinked_runs_and_events_are_not_followed(tmp_path: Path) -> None:
     """What a link points at was never recorded here."""
     outside = tmp_path / "outside"
