@@ -274,6 +274,17 @@ def test_a_run_json_that_is_no_plain_file_is_not_opened(kind: str, tmp_path: Pat
     assert load_run_meta(run_id, tmp_path)["run_name"] == "agent"
 
 
+@pytest.mark.parametrize(
+    ("told", "read"), [(73, 73), (0, 0), (-5, 100), (2.5, 100), (True, 100), ("73", 100), (None, 100)]
+)
+def test_the_duration_of_a_run_is_the_one_that_was_measured(tmp_path: Path, told: object, read: int) -> None:
+    """It comes from a clock that nobody sets; the two times stand in only where it is not a count."""
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, meta=run_json(run_id, duration_ms=told))
+
+    assert load_run_meta(run_id, tmp_path)["duration_ms"] == read
+
+
 def test_a_runs_folder_that_is_a_symlink_holds_no_runs(tmp_path: Path) -> None:
     """It could lead into another user's folder."""
     outside = tmp_path / "outside"
