@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.beside import request_in, task_of, told_beside
 from agentdbg.analysis.known_outcome import outcome_of_payload, outcome_of_run
+from agentdbg.analysis.suspects import with_first
 from agentdbg.index.run_index import RunFilter
 from agentdbg.storage.reader import load_events
 
@@ -43,7 +44,9 @@ def beside_passing(runs: RunIndex, run: RunMeta, examined: Examination) -> Exami
         return examined
     folder = runs.data_dir
     others = [(other, load_events(other["run_id"], folder)) for other in passing]
-    return examined._replace(beside=told_beside(load_events(run["run_id"], folder), others))
+    beside = told_beside(load_events(run["run_id"], folder), others)
+    differs = next((said["n"] for said in beside.lines if said["n"] is not None), None) if beside else None
+    return examined._replace(beside=beside, suspects=with_first(examined.suspects, differs))
 
 
 def _passing(runs: RunIndex, run: RunMeta) -> list[RunMeta]:

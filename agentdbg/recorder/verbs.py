@@ -144,14 +144,19 @@ def record_error(
         return None
 
 
-def record_outcome(passed: bool | None = None, *, score: float | None = None, why: str | None = None) -> str | None:
+def record_outcome(
+    passed: bool | None = None, *, score: float | None = None, why: str | None = None, **extra: Any
+) -> str | None:
     """
     Record whether the run did its task, which a program knows that checks its own work; the last one counts.
 
-    A score says it by itself if it is 1, or 0 and below. The run goes on, and its status stays what it is.
+    A score says it by itself if it is 1, or 0 and below, and one in between beside a `pass_mark`. The run goes on, and
+    its status stays what it is.
     """
+    if score is None and type(passed) in (int, float):
+        passed, score = None, passed
     word = "outcome" if passed is None else "passed" if passed else "failed"
-    return record_event("OUTCOME", word, {"passed": passed, "score": score, "why": why})
+    return record_event("OUTCOME", word, {**extra, "passed": passed, "score": score, "why": why})
 
 
 def record_event(

@@ -183,11 +183,14 @@ def is_no_password(words: list[str], at: int) -> bool:
     return words[at - 1 : at] == ["to"] or not _AFTER_PASS.isdisjoint(words[at + 1 : at + 2])
 
 
-_PASSED_WORDS = word_set("all checks first n no num number of pass second step steps test tests third total")
+_PASSED_WORDS = word_set(
+    "all at checks count first k mark min minimum n no num number of pass percent percentage rate ratio second step"
+    " steps test tests third threshold total"
+)
 
 
 def counts_passes(words: list[str]) -> bool:
-    """Whether a number under this key says how many passed."""
+    """Whether a number under this key says how many passed, or what it takes to pass."""
     return "pass" in words and all(word in _PASSED_WORDS or word.isdigit() for word in words)
 
 

@@ -19,7 +19,11 @@ KEPT: dict[str, Any] = {
     "booleans": {"has_token": False, "password_required": True, "use_auth": True, "secret": False},
     "empty values": {"password": "", "cookies": {}, "credentials": [], "token": b"".decode(), "secrets": []},
     "a missing value written out": {"api_key": "None", "token": "null", "USE_AUTH": "false"},
-    "passed tests": {"pass": 12, "fail": 0, "tests": {"pass": 3.0, "total_pass": 9}},
+    "passed tests": {
+        "pass": 12,
+        "fail": 0,
+        "tests": {"pass": 3.0, "total_pass": 9, "pass_mark": 0.5, "pass_rate": 0.8, "pass@1": 0},
+    },
     "names of tests": {"FAIL_TO_PASS": ["test_a", "test_b"], "PASS_TO_PASS": '["test_c"]', "pass_rate": "85 %"},
     "a schema": {
         "type": "object",

@@ -10,7 +10,7 @@ named.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.suspects import against_results, grounds
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.suspects.grounds import Ground
     from agentdbg.analysis.wording import Line, VerdictPart
 
-__all__ = ["RATES", "WEAK", "RunStory", "Suspect", "provenance", "rank"]
+__all__ = ["RATES", "WEAK", "RunStory", "Suspect", "provenance", "rank", "with_first"]
 
 RATES = {
     "asked_for_failure": (98, 399),
@@ -84,6 +84,12 @@ class Suspect:
             "parts": self.line["parts"],
             "evidence": [{"n": n, "event_id": one} for n, one in zip(self.numbers, self.event_ids, strict=True)],
         }
+
+
+def with_first(suspects: list[Suspect], number: int | None) -> list[Suspect]:
+    """The suspects, the one that an event shows first: what a run that passed did otherwise says most."""
+    ordered = sorted(suspects, key=lambda suspect: number not in suspect.numbers)
+    return [replace(suspect, rank=place) for place, suspect in enumerate(ordered, 1)]
 
 
 def rank(story: RunStory, *, has_failed: bool) -> list[Suspect]:

@@ -88,6 +88,25 @@ def _beside(data_dir: Path, failed: dict[str, Any], passed: dict[str, Any], **as
     return beside_passing(runs, meta, examine(load_events(stored[1], data_dir), meta)).beside
 
 
+def test_the_suspect_that_the_difference_shows_comes_first(data_dir: Path) -> None:
+    """Two writes are suspect alike; the passing run made one of them too."""
+    charged: Calls = [("charge_card", {"amount": 80}), ("send_mail", {"to": "ann"})]
+    passed = store(data_dir, _run([*BOOKED, *charged]), name="agent")
+    failed = store(data_dir, _run([*BOOKED, ("charge_card", {"amount": 300}), charged[1]]), name="agent")
+    for run_id, reward in ((passed, 1), (failed, 0)):
+        path = data_dir / "runs" / run_id / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"metadata": {"reward": reward}}), "utf-8")
+    runs = RunIndex(data_dir)
+    runs.refresh()
+    meta = load_run_meta(failed, data_dir)
+
+    found = beside_passing(runs, meta, examine(load_events(failed, data_dir), meta))
+
+    assert found.beside is not None
+    assert "charge_card" in found.suspects[0].sentence
+    assert [suspect.rank for suspect in found.suspects] == [1, 2, 3]
+
+
 FAILED, PASSED = {"metadata": {"reward": 0}}, {"metadata": {"reward": 1}}
 
 
