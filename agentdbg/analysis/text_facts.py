@@ -30,6 +30,7 @@ class TextFacts:
 
     `spelled` are numbers in words, `two` and `twice`, which may be left out too: `2` says the same. `words` is what is
     left where a text has few hard facts: a note that says where to put a parcel. `pairs` are names side by side.
+    `kinds` are currencies and days of the week, as soft as names; nobody looks for them in what was known.
     """
 
     hard: frozenset[str]
@@ -37,6 +38,7 @@ class TextFacts:
     words: frozenset[str]
     spelled: frozenset[str] = frozenset()
     pairs: frozenset[tuple[str, str]] = frozenset()
+    kinds: frozenset[str] = frozenset()
 
     def _names_not_in(self, other: TextFacts) -> frozenset[str]:
         """The names that the other text lacks; `Petra Lindqvist` is who `Ms Lindqvist` is."""
@@ -61,6 +63,8 @@ class TextFacts:
             return False
         if self._names_not_in(other) and other._names_not_in(self):
             return False
+        if self.kinds - other.kinds and other.kinds - self.kinds:
+            return False
         fewer, more = sorted((self.words, other.words), key=len)
         if not self.hard:
             return not fewer or 2 * len(fewer & more) >= len(fewer)
@@ -73,6 +77,7 @@ def facts_in(text: str) -> TextFacts:
     rest = _LIST_NUMBER.sub(" ", _without_tags(text[:_LONGEST]))
     hard = {"no"} if _DECIDES_NO.search(rest) else set()
     years = {found["year"] for date in DATES for found in date.finditer(rest)} - {None}
+    kinds = frozenset(name for name, pattern in _KINDS.items() if pattern.search(rest))
     for pattern, form in _FORMS:
         hard.update(form(found) for found in pattern.finditer(rest))
         rest = pattern.sub(" ", rest)
@@ -81,7 +86,8 @@ def facts_in(text: str) -> TextFacts:
     stems = frozenset(low[:_STEM] for word in words if (low := word[0].lower()) not in _COMMON and len(low) > 2)
     names = _names(rest, words)
     pairs = frozenset((a[1], b[1]) for a, b in pairwise(names) if rest[a[0].end() : b[0].start()] == " ")
-    return TextFacts(frozenset(hard), frozenset(years | {name for _, name in names}), stems, spelled, pairs)
+    soft = frozenset(years | {name for _, name in names})
+    return TextFacts(frozenset(hard), soft, stems, spelled, pairs, kinds)
 
 
 def is_message(text: str, key: str = "") -> bool:
@@ -200,6 +206,16 @@ _NUMBER_WORDS = {
     for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2)
 } | {"twice": "2", "thrice": "3"}
 _CAN_BE_SPELLED = frozenset(_NUMBER_WORDS.values())
+_KINDS = {
+    "usd": re.compile(r"(?:(?<![A-Za-z])|(?<=\bUS))\$(?=\s?\d)|\bUSD\b|\b(?i:dollars?)\b"),
+    "eur": re.compile(r"\u20ac|\bEUR\b|\b(?i:euros?)\b"),
+    "gbp": re.compile(r"\u00a3(?=\s?\d)|\bGBP\b"),
+    "jpy": re.compile(r"\u00a5(?=\s?\d)|\bJPY\b|\b(?i:yen)\b"),
+} | {
+    day: re.compile(rf"\b{day}s?\b", re.IGNORECASE)
+    for day in ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+}
+"""Currencies and days of the week, which may be left out too, but not exchanged."""
 _LIST_NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")

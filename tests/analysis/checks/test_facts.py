@@ -161,6 +161,12 @@ def test_a_fact_has_one_form(text: str, facts: set[str]) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "same"),
     [
+        ("We refund you $40 for the order.", "We refund you 40.00 USD for the order.", True),
+        ("We refund you 40 euros for the order.", "We refund you 40 for the order.", True),
+        ("We refund you $40 for the order.", "We refund you 40 EUR for the order.", False),
+        ("We refund you 40 USD for the order.", "We refund you 40 EUR for the order.", False),
+        ("We deliver order 7 on Monday.", "Order 7 is delivered on Tuesday.", False),
+        ("We deliver order 7 on Monday, May 20.", "We deliver order 7 on May 20.", True),
         ("Your card was charged twice for A-17.", "There are two payments of your card for A-17.", True),
         ("Your card was charged twice for A-17.", "Your card was charged by mistake for A-17.", True),
         ("You have 2 payments for the order A-17.", "There are two payments for the order A-17.", True),
