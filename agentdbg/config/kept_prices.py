@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.bounded.files import read_small
 from agentdbg.config import setting_values as values
 from agentdbg.faults import pass_on
 
@@ -45,8 +46,11 @@ def keep_price(data_dir: Path, model: str, price: Mapping[str, Any] | None) -> b
 
 
 def _read(data_dir: Path) -> Any:
-    with open(data_dir / _FILE, "rb") as file:
-        return json.loads(file.read(_LARGEST_FILE))
+    content = read_small(data_dir / _FILE, _LARGEST_FILE)
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _without_source(price: Any) -> Any:

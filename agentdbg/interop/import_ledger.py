@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.bounded.files import read_small
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.interop.importing import StoredRun
 from agentdbg.interop.shapes import as_dict, as_list
@@ -66,10 +67,10 @@ class Ledger:
 
     def _load(self) -> dict[str, Any]:
         try:
-            if self._path.is_symlink() or self._path.stat().st_size > _LARGEST:
+            if self._path.is_symlink():
                 return {}
-            stored = as_dict(decode_json(self._path.read_bytes()))
-        except (OSError, ValueError):
+            stored = as_dict(decode_json(read_small(self._path, _LARGEST)))
+        except (OSError, ValueError, RecursionError):
             return {}
         return as_dict(stored.get("files")) if stored.get("version") == _VERSION else {}
 

@@ -24,7 +24,7 @@ from agentdbg.redaction.source_code import closes_quotes, is_docstring, is_writt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["after_colon", "assigned", "is_no_value", "past_annotation", "section_below"]
+__all__ = ["after_colon", "assigned", "drawn_in_call", "is_no_value", "past_annotation", "section_below"]
 
 _ANNOTATION = re.compile(
     r"(?:&(?:'\w{1,20} )?)?(?:Optional\[|Union\[)?"
@@ -39,6 +39,8 @@ _REST_OF_LINE = re.compile(r"(?:(?!\\[rn])[^\r\n])*")
 
 def assigned(text: str, name_start: int, at: int, name: str, sign: str, *, counting: bool) -> Iterator[Span]:
     """The value that begins at `at`, if it is one that should go."""
+    if function := _FUNCTION.match(text, at):
+        at = function.end()
     quoted = read_quoted(text, at)
     if quoted is not None:
         start, end = quoted
@@ -49,7 +51,7 @@ def assigned(text: str, name_start: int, at: int, name: str, sign: str, *, count
         return
     if sign in {"==", "===", "!=", "!=="}:
         return  # a comparison with a variable, not an assignment
-    if (call := _CALL.match(text, at)) and (drawn := list(_drawn_arguments(text, call.end()))):
+    if drawn := list(drawn_in_call(text, at)):
         yield from drawn
         return
     if text[at : at + 1] in {"{", "[", "("}:
@@ -64,9 +66,17 @@ def assigned(text: str, name_start: int, at: int, name: str, sign: str, *, count
     yield from _bare(text, at, name, counting=counting)
 
 
+_FUNCTION = re.compile(rf"(?:lambda[^:\n\"']{{0,40}}:|\([^()\n\"']{{0,40}}\)[ \t]?=>)[ \t]{{0,4}}(?={QUOTE})")
+"""`get_password = lambda: "…"`."""
 _CALL = re.compile(r"(?:\[\])?[A-Za-z_][\w.:]{0,60}!?\(")
 _ARGUMENTS = re.compile(r"[^\n;#]{0,300}")
 _ARGUMENT = re.compile(rf"(?<=[(\[,=\s])[bBrRuU]?{QUOTE}")
+
+
+def drawn_in_call(text: str, at: int) -> Iterator[Span]:
+    """What is drawn among the arguments of a call that begins at `at`."""
+    if call := _CALL.match(text, at):
+        yield from _drawn_arguments(text, call.end())
 
 
 def _drawn_arguments(text: str, at: int) -> Iterator[Span]:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.assigned_values import SPACE, Span, is_harmless, read_quoted, read_unquoted
+from agentdbg.redaction.assigned_values import LINE_END, SPACE, Span, is_harmless, read_quoted, read_unquoted
 from agentdbg.redaction.keys import is_drawn, is_told, looks_random
 from agentdbg.redaction.source_code import OF_A_PERSON
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_WORDS",
+    "answered",
     "flag_value",
     "is_count",
     "is_drawn_at",
@@ -61,7 +62,7 @@ def flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[S
 
 _NEXT_WORD = re.compile(
     r"(?:(?:[ \t:={(@]|\\+t){1,6}|, {0,2}(?=\\*[\"'`])"
-    r"|(?:\\*[\"'`])?[\])]{1,3}(?:\\*[\"'`])?(?:, {0,2}|\.[A-Za-z_]{2,20}\()(?=\\*[\"'`]))"
+    r"|(?:\\*[\"'`])?[\])]{1,3}(?:\\*[\"'`]\)?)?(?:, {0,2}|\.[A-Za-z_]{2,20}\()(?=\\*[\"'`]))"
     r"(?:\\*[\"'`]){0,2}(?P<word>[^\s\"'`<>(){},;\\]{1,200})\\*[\"'`]?"
 )
 _CLOSING = re.compile(r"\\*[\"'`](?![\])])")
@@ -84,6 +85,17 @@ def nearby(text: str, end: int, *, most_words: int) -> Iterator[Span]:
         if not _SMALL_WORD.fullmatch(found["word"]):
             return
         at = found.end()
+
+
+_ASKED = re.compile(r"(?:^|\n|\\n)(?:\$|>>>) [^\n]{0,160}$")
+_ANSWER = re.compile(rf"[^\n]{{0,100}}?{LINE_END}b?[\"']?(?P<value>[^\s\"'\\]{{6,200}})[\"']?(?={LINE_END}|$)")
+
+
+def answered(text: str, start: int, end: int) -> Iterator[Span]:
+    """`$ printenv DB_PASSWORD` and `>>> user.password`: what the line below it says, and nothing else."""
+    answer = _ANSWER.match(text, end) if _ASKED.search(text, max(0, start - 180), start) else None
+    if answer and is_told_or_drawn(answer["value"]):
+        yield answer.span("value")
 
 
 def is_told_or_drawn(word: str) -> bool:

@@ -129,7 +129,7 @@ _HARMLESS_WORDS = word_set(
     "literal redacted hidden removed masked n/a na field header value name param parameter argument bearer basic "
     "auth authentication authorization please see use using via per used too here below above auto pass return raise "
     "continue break yield changeme change_me change-me changeit placeholder todo fixme optional plain login cram-md5 "
-    "anonymous xoauth2 oauth2 oauth ntlm gssapi digest"
+    "inherit anonymous xoauth2 oauth2 oauth ntlm gssapi digest"
 )
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$[0-9]{1,2}|\$?\{\{?[^{}]*\}\}?|[a-z]{2,6}[-_]"
@@ -170,6 +170,8 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
         return True
     if _TYPE.match(shown) or _ATTRIBUTE.fullmatch(shown) or _looks_like_call(shown):
         return True
+    if name.lower().endswith(("cookie", "cookies")) and shown.isalpha() and shown.islower():
+        return True  # `cookies: flour and sugar`
     if name.lower() == "pass":
         return _PASSED.fullmatch(shown) is not None
     if _ADDRESS.fullmatch(shown) and not any(map(looks_random, re.split("[/#]", shown))):

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.redaction.after_sign import after_colon, assigned, is_no_value, past_annotation, section_below
-from agentdbg.redaction.after_space import MOST_WORDS, flag_value, is_drawn_for, nearby, told_value
+from agentdbg.redaction.after_space import MOST_WORDS, answered, flag_value, is_drawn_for, nearby, told_value
 from agentdbg.redaction.assigned_values import QUOTE, SPACE, Span, read_quoted, read_unquoted
 from agentdbg.redaction.columns import cells_below, values_inserted
 from agentdbg.redaction.key_words import (
@@ -35,6 +35,7 @@ from agentdbg.redaction.keys import (
 )
 from agentdbg.redaction.paired_names import (
     attributes_of,
+    cell_of_page,
     element_text,
     in_element,
     next_cell,
@@ -57,10 +58,11 @@ _SEPARATOR = re.compile(
     rf"(?:\[[0-9]{{0,5}}\])?\]?(?P<quote>{QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{SPACE}{{0,40}}"
     rf"(?P<sign>===?|!==?|=>|->|<-|(?:\?{{1,2}}|\|\||\+)=|\u2192|[\-\u2013\u2014](?=[ \t])|:=|="
     rf"|%3[DdAa]|&#(?:58|61);|:(?!:)|\uff1a|\\+uff1a"
-    rf"|,|>|\||(?:is|was)(?=:?\s):?)"
-    rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{SPACE}{{0,40}})",
+    rf"|,|>|\||(?:is|was|est|es|ist|lautet|jest|\u00e9|\u00e8)(?=:?\s):?|\\+u(?:201[34]|00e[89])(?=\s)"
+    rf"|[\u662f\u4e3a\u70ba\u306f]|[\ub294\uc740\uc774\uac00](?=\s))"
+    rf"(?:(?<=:)(?:\*\*|</[a-z0-9]{{1,8}}>)(?=\s))?(?P<gap>{SPACE}{{0,40}})",
 )
-_REST_OF_NAME = re.compile(r" (?:access key|key|value|code)(?=\W)", re.IGNORECASE)
+_REST_OF_NAME = re.compile(r" (?:access key|key|value|code|\([\w ]{1,20}\))(?=\W)", re.IGNORECASE)
 """`Secret Key: …`: a name that goes on after a space."""
 _TYPED_PAIR = re.compile(
     r"\\*\";s:[0-9]{1,6}:(?=\\*\")|</\w{0,12}(?:key|name)>\s{0,40}<\w{1,20}>|\\*[\"']\]\s?=>\s{0,40}string\([0-9]{1,6}\)\s(?=\\*\")"
@@ -68,8 +70,29 @@ _TYPED_PAIR = re.compile(
 """What PHP and property lists write between a name and its value."""
 _MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE | re.ASCII)
 _TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE | re.ASCII)
-_TELLING_SIGNS = frozenset({"is", "was", "is:", "was:", "-", "->", "\u2013", "\u2014", "\u2192"})
+_TELLING_SIGNS = frozenset(
+    {
+        "is",
+        "was",
+        "est",
+        "es",
+        "ist",
+        "lautet",
+        "jest",
+        "\u00e9",
+        "\u00e8",
+        "is:",
+        "was:",
+        "-",
+        "->",
+        "\u2013",
+        "\u2014",
+        "\u2192",
+    }
+)
 """After these comes a sentence as often as a secret."""
+_TELLING_ESCAPED = ("u2013", "u2014", "u00e8", "u00e9")
+"""Some of them as JSON writes them in ASCII."""
 _WORD_BEFORE = re.compile(r"([A-Za-z]{2,30}) $")
 _VALUES = frozenset(
     {"value", "data", "raw", "hex", "str", "string", "plain", "default", "current", "live", "prod", "test"}
@@ -153,6 +176,8 @@ class AssignmentScanner:
             spans = [span for span in columns if is_drawn_for(name, text[slice(*span)])]
         if not spans and not is_weak and verdict in opening and not _goes_on_after_token(name):
             spans = list(nearby(text, end, most_words=2 if verdict == RANDOM else MOST_WORDS))
+        if not spans and verdict in {SECRET, RANDOM, USERS_OWN}:
+            spans = list(answered(text, start, end))
         if verdict in {RANDOM, DESCRIBING}:
             spans = [span for span in spans if self._is_random(text, start, name, span)]
         if verdict == USERS_OWN:
@@ -214,6 +239,7 @@ class AssignmentScanner:
             yield from attributes_of(text, start, end)
             yield from element_text(text, start, element)
             return
+        yield from cell_of_page(text, end)
         rest = _REST_OF_NAME.match(text, end)
         separator = _SEPARATOR.match(text, rest.end() if rest else end)
         if separator is None:
@@ -231,7 +257,7 @@ class AssignmentScanner:
         if sign == ">":
             return
         name = text[start:end]
-        if rest or sign in _TELLING_SIGNS:
+        if rest or sign in _TELLING_SIGNS or sign.endswith(_TELLING_ESCAPED):
             yield from told_value(text, value_start)
             return
         if sign == "|":
@@ -270,12 +296,17 @@ def _name_at(text: str, start: int, end: int) -> str:
 def _whole_name(text: str, start: int, end: int) -> Span:
     """Grow a word to the name it stands in."""
     furthest = max(0, start - _LONGEST_NAME)
-    while start > furthest and text[start - 1] in _NAME_CHARACTERS:
+    while start > furthest and _is_of_name(text[start - 1]):
         start -= 1
     # In `\npassword=` the n belongs to the escape, not to the name.
     if start > 0 and text[start - 1] == "\\" and text[start] in "nrtbf":
         start += 1
     furthest = min(len(text), end + _LONGEST_NAME)
-    while end < furthest and text[end] in _NAME_CHARACTERS:
+    while end < furthest and _is_of_name(text[end]):
         end += 1
     return start, end
+
+
+def _is_of_name(letter: str) -> bool:
+    """Names are ASCII, or written in another alphabet; behind those come scripts without spaces between words."""
+    return letter in _NAME_CHARACTERS or ("\u00c0" <= letter < "\u0e00" and letter.isalpha())

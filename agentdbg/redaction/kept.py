@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.key_words import counts_passes, says_nothing, word_set
-from agentdbg.redaction.keys import words_of
+from agentdbg.redaction.keys import is_told, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,8 @@ def stays(name: str, value: Any) -> bool:
     if kind is str:
         return says_nothing(value)
     if kind is dict or kind is list:
-        return len(value) <= _MOST_LEFT_OUT and all(stays("", child) for child in _children(value))
+        few = len(value) <= _MOST_LEFT_OUT
+        return few and (_is_reference(value) or all(stays("", child) for child in _children(value)))
     if kind in _CONTAINERS:
         return not value
     if (kind is not int and kind is not float) or len(name) > _LONGEST_COUNT:
@@ -52,6 +53,18 @@ def stays(name: str, value: Any) -> bool:
     return "tokens" in words or counts_passes(words)
 
 
+def _is_reference(value: Any) -> bool:
+    """Whether a dict only says where a secret is to be found, as Kubernetes writes it."""
+    if (
+        type(value) is not dict
+        or not _REFERENCE.issuperset(value)
+        or not ("secretName" in value or [*value] == ["name"])
+    ):
+        return False
+    return not any(type(child) is not int and (type(child) is not str or is_told(child)) for child in value.values())
+
+
+_REFERENCE = word_set("defaultMode key name namespace optional secretName")
 _TYPES = word_set("array boolean integer null number object string")
 _KEYWORDS = word_set(
     "$anchor $comment $defs $id $ref $schema additionalItems additionalProperties allOf anyOf const contains "
@@ -97,13 +110,17 @@ def without_samples(schema: dict[str, Any]) -> dict[str, Any]:
 _TOKENS_OF_LOGPROBS = word_set("token tokens decoded_token tokenId token_id token_ids")
 
 
+_OF_GRAMMAR = word_set("dep lemma ner pos token_str upos xpos")
+"""What taggers say of a word."""
 _MARKS_OF_TOKENS = 3
 """So many characters may a token have beside those of the text: `##ing`, `\u0120the`."""
 
 
 def logprob_names(items: Iterable[tuple[Any, Any]]) -> frozenset[str]:
-    """The keys under which a dict that also has log probabilities, or a place in a text, holds the model's words."""
+    """The keys under which a dict that also has log probabilities, a place in a text, or grammar holds words."""
     items = list(items)
+    if any(type(name) is type(value) is str and name in _OF_GRAMMAR for name, value in items):
+        return _TOKENS_OF_LOGPROBS
     for name, _ in items:
         if type(name) is str and len(name) < 40:
             squeezed = name.lower().replace("_", "")

@@ -56,14 +56,14 @@ def word_set(text: str) -> frozenset[str]:
 PASSWORD_ENDS = ("pass", "passwd", "passwrd", "pswd", "pw", "pwd")
 _ENDS_IN = ("key", "keys", *PASSWORD_ENDS)
 _IS = (
-    "appid", "assertion", "creds", "hmac", "mnemonic", "oauth", "passcode", "pat", "pats", "pem", "psk", "pw", "salt",
+    "appid", "assertion", "creds", "hmac", "mnemonic", "oauth", "pat", "pats", "pem", "pepper", "psk", "pw", "salt",
     "sas", "seed", "sig", "sigs", "signature", "signatures", "sk", "verifier",
 )  # fmt: skip
 # What may stand after that word: which one of several, how it is written, where it is used.
 AFTERWORDS = (
     "b64", "base64", "base", "contents", "content", "current", "data", "default", "development", "dev", "encoded",
-    "hex", "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "sha", "staging",
-    "stage", "string", "str", "test", "text", "value", "v",
+    "hex", "live", "main", "material", "new", "old", "pem", "private", "production", "prod", "raw", "sandbox", "sha",
+    "staging", "stage", "string", "str", "test", "text", "value", "v", "words",
 )  # fmt: skip
 # Keys that find something and guard nothing, and signatures of functions.
 _OTHER_KEYS = word_set(
@@ -84,7 +84,7 @@ _WORDS_IN_KEY = word_set(
 def names_a_key(words: list[str]) -> bool:
     """Whether the last word is key, pat, sig or the like, and the one before it does not say that it opens nothing."""
     last = len(words) - 1
-    while last > 0 and (words[last] in AFTERWORDS or words[last].isdigit()):
+    while last > 0 and words[last] not in _IS and (words[last] in AFTERWORDS or words[last].isdigit()):
         last -= 1
     if last < 0:
         return False
@@ -98,8 +98,8 @@ def names_a_key(words: list[str]) -> bool:
 
 _AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(AFTERWORDS)}|[0-9]+))*"
 KEY_NAME_STEMS = (
-    "api", "appid", "assertion", "creds", "hmac", "key", "mnemonic", "oauth", "pass", "pat", "pem", "psk", "pswd", "pw",
-    "salt", "sas", "seed", "sig", "sk", "verifier",
+    "api", "appid", "assertion", "creds", "hmac", "key", "mnemonic", "oauth", "pass", "pat", "pem", "pepper", "psk",
+    "pswd", "pw", "salt", "sas", "seed", "sig", "sk", "verifier",
 )  # fmt: skip
 """What a text without any such name holds none of."""
 KEY_NAME_ENDS = re.compile(
@@ -115,16 +115,14 @@ KEY_NAME_ENDS_ROUGHLY = (
 
 
 _DESCRIBING = word_set(
-    "age alg algorithm arn attempts audience backend banner changed consent count counts days dir directory disabled "
-    "domain "
-    "duration enabled endpoint endpoints env error errors expiration expired expires expiry field fields file filename "
-    "files folder format found hours interval issuer kind label len length level lifetime location max maximum method "
-    "methods min minimum minutes months ms "
+    "age alg algorithm arn attempts audience backend banner changed consent class count counts days dir directory "
+    "disabled domain duration enabled encoder endpoint endpoints env error errors expiration expired expires expiry "
+    "field fields file filename files folder format found hasher hint hours interval issuer jar kind label len length "
+    "level lifetime location max maximum method methods min minimum minutes months ms "
     "mode name names path paths placeholder policies policy prefix present provider providers reason ref reference "
-    "retries symbol decimals supply "
-    "region required rotated rotation strength "
-    "scheme schemes scope scopes seconds size source state status strategy supported timeout ttl type types updated "
-    "uri uris url urls valid var variable version"
+    "retries symbol decimals supply region required rotated rotation strength time timestamp "
+    "scheme schemes scope scopes seconds size source state status store strategy supported timeout ttl type types "
+    "updated uri uris url urls valid var variable version"
 )
 _SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
 _BESIDE_SPECIAL = word_set("additional all id ids str token tokens")
@@ -135,6 +133,8 @@ def describes(words: list[str]) -> bool:
     if not words:
         return False
     if words[-1] in _DESCRIBING or (words[-1] == "at" and words[1:]) or words[-2:] == ["expires", "in"]:
+        return True
+    if words[-1] == "id" and words[-2:-1] in (["secret"], ["credentials"]):  # which one it is
         return True
     if words[0] == "existing":  # `existingSecret: my-db`, as charts write it
         return True
@@ -225,13 +225,14 @@ _COUNTING_WORDS = word_set(
     "position positions predicted prediction price processed prompt "
     "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
     "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
-    "summary system text think thinking thought thoughts thousand throughput time to tok token tokens tool tools total "
-    "totals trained ttl turn type uncached unused usage use used video window with without word words write writes x"
+    "summary system text think thinking thought thoughts thousand throughput time to tok top token tokens tool tools "
+    "total totals trained ttl turn type uncached unused usage use used video window with without word words write "
+    "writes x"
 )
 _NUMBER_OF = word_set("avg max maximum mean min minimum n num number total")
 _COUNTS_BY_ITSELF = word_set(
-    "budget cost count counter counts detail details ids indices latency len length limit limits logprob logprobs max "
-    "maximum min minimum ms num number offset offsets "
+    "budget cost count counter counts detail details embedding embeddings ids indices latency len length limit limits "
+    "logprob logprobs max maximum min minimum ms num number offset offsets "
     "per percent position positions price quota rate ratio size throughput time total usage"
 )
 

@@ -29,7 +29,7 @@ from agentdbg.redaction.key_words import (
     says_nothing,
     turns_a_page,
 )
-from agentdbg.redaction.rules import WHOLE_WORD_KEYS
+from agentdbg.redaction.rules import KEYS_OF_OTHER_LANGUAGES, WHOLE_WORD_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,8 +143,11 @@ class KeyJudge:
         for wanted in self._substrings:
             if wanted in squeezed:
                 return self._look_at_found(words, squeezed)
-        if self._has_whole_word(words):
+        written = "" if key.isascii() else _as_written(key)
+        if _holds_phrase(words, _PHRASES) or any(phrase in written for phrase in _PHRASES.written):
             return DESCRIBING if describes(words) else SECRET
+        if _holds_phrase(words, _KEYS_ELSEWHERE) or any(phrase in written for phrase in _KEYS_ELSEWHERE.written):
+            return RANDOM
         if not names_a_key(words):
             return SAFE
         is_password = words[-1] != "pass" and words[-1].endswith(PASSWORD_ENDS)  # `FAIL_TO_PASS` is none
@@ -172,19 +175,22 @@ class KeyJudge:
         without = squeezed.replace("tokens", "").replace("token", "")
         return any(wanted in without for wanted in self._substrings)
 
-    def _has_whole_word(self, words: list[str]) -> bool:
-        if _TELLING_WORDS.isdisjoint(words):
-            return False
-        count = len(words)
-        for start in range(count):
-            if words[start] == "pass" and is_no_password(words, start):
-                continue
-            for length in (1, 2, 3):
-                if start + length <= count and tuple(words[start : start + length]) in _PHRASES:
-                    return True
-            if words[start] in _FUSED_PHRASES:
-                return True
+
+def _holds_phrase(words: list[str], phrases: _Phrases) -> bool:
+    if any(word.endswith(phrases.endings) for word in words):
+        return True
+    if phrases.beginnings.isdisjoint(words):
         return False
+    count = len(words)
+    for start in range(count):
+        if words[start] == "pass" and is_no_password(words, start):
+            continue
+        for length in range(1, phrases.longest + 1):
+            if start + length <= count and tuple(words[start : start + length]) in phrases.whole:
+                return True
+        if words[start] in phrases.fused:
+            return True
+    return False
 
 
 def _is_just_a_key(key: str) -> bool:
@@ -230,9 +236,40 @@ def plain_spelling(name: str) -> str:
     return "".join(letter for letter in folded if unicodedata.category(letter) not in _MARKS)
 
 
-_PHRASES = frozenset(tuple(words_of(plain_spelling(key))) for key in WHOLE_WORD_KEYS)
-_FUSED_PHRASES = frozenset(map("".join, _PHRASES))
-_TELLING_WORDS = _FUSED_PHRASES.union(words[0] for words in _PHRASES)
+def _as_written(name: str) -> str:
+    """The words of a name, spaces around them, accents gone and look-alikes left: `парольАдмина`, `clé-api`."""
+    folded = "".join(letter for letter in unicodedata.normalize("NFKD", name) if unicodedata.category(letter) != "Mn")
+    apart = "".join(
+        f" {letter}" if letter.isupper() and before.islower() else letter if letter.isalnum() else " "
+        for before, letter in zip(" " + folded, folded, strict=False)
+    )
+    return f" {' '.join(apart.lower().split())} "
+
+
+class _Phrases:
+    """
+    Names of one word or more, as they stand in a key: each in its words, or all of it in one.
+
+    Many languages write several words as one, of which the last says what it is: `Zugangsschluessel`.
+    """
+
+    __slots__ = ("beginnings", "endings", "fused", "longest", "whole", "written")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        names = tuple(names)
+        self.whole = frozenset(tuple(words_of(plain_spelling(name))) for name in names)
+        self.fused = frozenset(map("".join, self.whole))
+        self.beginnings = self.fused.union(words[0] for words in self.whole)
+        self.written = tuple(_as_written(name) for name in names)
+        self.longest = max(map(len, self.whole))
+        self.endings = tuple(word for word in self.fused if len(word) >= _LEAST_ENDING or word[0] > _LAST_OF_ALPHABETS)
+
+
+_LEAST_ENDING = 6
+_LAST_OF_ALPHABETS = "\u0e00"
+"""Behind it come scripts that put no spaces between words."""
+_PHRASES = _Phrases(WHOLE_WORD_KEYS)
+_KEYS_ELSEWHERE = _Phrases(KEYS_OF_OTHER_LANGUAGES)
 
 LEAST_RANDOM = 16
 """Shorter values are never taken for random ones."""

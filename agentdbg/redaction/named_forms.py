@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.redaction.assigned_values import is_harmless, read_quoted
 from agentdbg.redaction.key_words import names_a_key
 from agentdbg.redaction.keys import is_drawn, is_told, is_uuid, looks_random
+from agentdbg.redaction.told_forms import told_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,45 +36,51 @@ _QUOTE = r"\\*[\"']"
 _TELLING = r"(?i:key|token|secret|pass|pwd|cred|auth|conn|dsn)"
 _GIVEN_A_KEY = r"(?:Credentials?|SecretStr|SecretBytes|A(?:pi|PI)Key|A(?:pi|PI)Token|BearerAuth|TokenAuth)\("
 _OWNER = r"[A-Za-z][A-Za-z0-9]{1,14}"
-_MARKERS = "live|test|prod|sandbox|sk|secret|key|apikey|api|pat|personal|token|tok|admin|auth|oauth|access|svc|v[0-9]"
+_MARKERS = (
+    "live|test|prod|production|development|staging|sandbox|sk"
+    "|secret|key|apikey|api|pat|personal|token|tok|admin|auth|oauth|access|svc|v[0-9]"
+)
 _GLUED = "[a-z0-9]{0,8}[b-df-hj-np-tv-z0-9]sk|[a-z]{1,12}key|[a-z]{0,8}secret|[A-Z]{0,6}TKN(?:-[0-9])?"
-_DRAWN = 30
+_DRAWN = 28
 """So many letters and digits in a row, of all three kinds, are drawn: the ids of providers are shorter."""
 _DRAWN_OF_TWO = 40
 _TAKES_A_KEY = (
-    r"(?:Client|Twilio|Sequelize|connect|cookieParser|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
+    r"(?:Client(?:::new)?|Twilio|Sequelize|connect|cookieParser|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
     r"|SecretKeySpec|AES\.new|pgp_sym_[a-z]{7})\("
 )
-_LOGS_IN = "(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]Auth|Credentials?|getConnection)"
+_LOGS_IN = "(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]_?[Aa]uth|Credentials?|getConnection)"
 PAGE_ROUGHLY = r"<(?:meta|input)[^A-Za-z0-9]"
-PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.|][A-Za-z0-9_\-]{{{_DRAWN}}}"
+PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.|:][A-Za-z0-9_\-+/]{{{_DRAWN}}}"
 ROUGHLY = [
     r"kind[\\\"']*[ \t]?:[ \t]?[\\\"']*Secret",
     r"variable[ \t]+[\\]*\"",
     rf"{_GIVEN_A_KEY}",
     rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{10}}",
     r"(?:\|\||\?\?| or)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-.~=]{8}",
-    rf"(?:name|key)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
+    rf"(?:name|key)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}(?:[ \t][^<>]*)?>",
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
-    r"jdbc:oracle|sqlplus",
+    r"jdbc:oracle|sqlplus|(?:imp|exp)dp ",
     rf"(?:[A-Za-z0-9][_\-](?:{_MARKERS})|sk|key|secret|TKN(?:-[0-9])?)[_\-][A-Za-z0-9_\-]{{16}}",
     r"://[^\s\"'<>\\]*(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)",
-    r"<<<[ \t]*[\\]*[\"']?[A-Za-z0-9+/_\-]{8}|@(?:tcp|unix)\(",
-    r"(?: (?:-[pPktaw]|/p:)|login)[ =]?[\\\"']*[A-Za-z0-9+/_\-.~]{6}",
+    r"(?:<<<|<\((?:echo|printf)(?:[ \t]+-[A-Za-z])?)[ \t]*[\\]*[\"']?[A-Za-z0-9+/_\-]{8}|@(?:tcp|unix)\(",
+    r"(?: (?:-[pPktawANX]|/p(?:ass)?[: ])|login)[ =]?[\\\"']*[A-Za-z0-9+/_\-.~]{6}",
     rf"{_LOGS_IN}\([^)]*,",
     r"SecureString|masterauth|openssl [^\n|;]* -",
-    r"echo [^\n|]*\||htpasswd|net use|smbclient|secrets? +(?:set|put|add|create)|create +secret|kv put",
+    r"echo [^\n|]*\||htpasswd|net use|smbclient|(?:secrets?|keys) +(?:versions +)?(?:set|put|add|create)",
+    r"create +secret|kv put|put-parameter|add_user|change_password",
 ]
 WORDS = (
     "kind", "variable", "credential", "secret", "apikey", "apitoken", "bearerauth", "tokenauth", "client", "fernet",
     "twilio", "sequelize", "connect(", "cookieparser",
     "hmac", "pgp_sym", "jwt.", "login", "authenticate", "aes.new", "||", "??", " or ",
-    "name=", "key=", "echo ", "htpasswd", "net use", "kv put",
+    "name=", "key=", "echo ", "htpasswd", "net use", "kv put", "<(", "put-parameter", "keys set",
+    "add_user", "change_password",
     "auth(", "getconnection", "hook", "/key/", "/token/", "/integration/", "hc-ping", "<<<", "@tcp(", "@unix(", " -",
-    " /p:", "tkn", "key-", "key_", "secret", "sk-", "sk_",
+    " /p", "tkn", "key-", "key_", "secret", "sk-", "sk_",
     "securestring", "masterauth", "openssl ",
     "<meta", "<input", "kty", ":5432:", ":5433:", ":6543:", ":26257:", ":*:", "jdbc:oracle", "sqlplus",
+    "impdp ", "expdp ",
     *(f"{joint}{marker}{joint}" for marker in _MARKERS.replace("[0-9]", "").split("|")[:-1] for joint in "_-"),
     "_v", "-v",
 )  # fmt: skip
@@ -91,6 +98,7 @@ def named_forms(text: str) -> Iterator[Span]:
             if looks_random(secret) or is_drawn(secret) or (pattern is _ELEMENT and is_told(secret)):
                 yield found.span("secret")
     yield from _commands(text)
+    yield from told_forms(text)
     yield from _webhooks(text)
     yield from _marked(text)
     for pattern in (*((_PGPASS,) if _holds_any(text, _PORTS) else ()), _ORACLE, *((_JWK,) if "kty" in text else ())):
@@ -173,7 +181,7 @@ _FALLBACK = re.compile(
 )
 """`process.env.API_KEY || "…"`."""
 _ELEMENT = re.compile(
-    rf"(?:name|key)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>"
+    rf"(?:name|key)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}(?:[ \t][^<>]{{0,80}})?>"
     rf"(?:\s{{0,20}}<\w{{1,20}}>)?(?P<secret>[^<>\s]{{6,200}})<"
 )
 """`<string name="google_maps_key">…</string>`, `<setting name="ApiSecret"><value>…</value>`."""
@@ -187,7 +195,7 @@ _GLUED_MARKER = re.compile(
 )
 """`ctx7sk-…`, `tskey-…`, `SWMTKN-1-…`: a prefix that ends in what it is."""
 _OPTION = re.compile(
-    rf"(?<=\s)(?:-[pPktaw][= ]?|(?P<windows>/p:)|(?<=[a-z][ \t])login[ \t])(?:{_QUOTE})?"
+    rf"(?<=\s)(?:-[pPktawANX][= ]?|(?P<windows>/p(?:ass)?[: ])|(?<=[a-z][ \t])login[ \t])(?:{_QUOTE})?"
     r"(?P<secret>[A-Za-z0-9+/_\-.~!@#$%^&*]{6,200})(?=[\s\"'\\]|$)"
 )
 """`twine upload -p …`, `vault login …`: what a machine has drawn, after one letter."""
@@ -219,7 +227,7 @@ def _marked(text: str) -> Iterator[Span]:
 
 
 _HOOK_ADDRESS = re.compile(
-    r"://[^\s\"'<>\\?#]{0,120}?(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)(?P<rest>[^\s\"'<>\\]{6,400})"
+    r"(?:(?<=http)|(?<=https)|(?<=wss))://[^\s\"'<>\\?#]{0,120}?(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)(?P<rest>[^\s\"'<>\\]{6,400})"
 )
 _PART_OF_PATH = re.compile(r"[^/?&=@#.]{5,300}")
 
@@ -233,13 +241,13 @@ def _webhooks(text: str) -> Iterator[Span]:
 
 
 _PREFIXED = re.compile(
-    rf"(?:(?<![A-Za-z0-9_\-.+/=])|(?<=[A-Za-z]=))(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-.][a-z0-9]{{1,10}}){{0,2}}[_\-.|]"
-    rf"(?P<secret>[A-Za-z0-9_\-]{{{_DRAWN},400}})(?:\.[A-Za-z0-9_\-]{{{_DRAWN},400}}){{0,2}}(?![A-Za-z0-9_\-+/=]|\.\w)"
+    rf"(?:(?<![A-Za-z0-9_\-.+/=])|(?<=[A-Za-z]=))(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-.][a-z0-9]{{1,10}}){{0,2}}[_\-.|:]"
+    rf"(?P<secret>[A-Za-z0-9_\-+/]{{{_DRAWN},400}})={{0,2}}(?:\.[A-Za-z0-9_\-]{{{_DRAWN},400}}){{0,2}}(?![A-Za-z0-9_\-+/=]|\.\w)"
 )
 _LONG_RUN = re.compile(r"[A-Za-z0-9]{10}")
 _HEX = re.compile(r"[0-9a-fA-F\-]*")
 _HASHES = re.compile(
-    r"sha[0-9]*|md[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id"
+    r"sha[0-9]*|md[0-9]|h[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id"
     r"|asst|batch|call|chatcmpl|cmpl|evt|file|gen|item|msg|req|resp|rs|run|step|thread|toolu",
     re.IGNORECASE,
 )
@@ -276,18 +284,21 @@ _PGPASS = re.compile(
 )
 _PORTS = (":5432:", ":5433:", ":6543:", ":26257:", ":*:")
 _ORACLE = re.compile(
-    r"(?:jdbc:oracle:\w{1,8}:|\bsqlplus[ \t]{1,4}(?:-\w[ \t]{1,4}){0,3})[\w$#]{1,64}/(?P<secret>[^@\s\"']{1,200})@"
+    r"(?:jdbc:oracle:\w{1,8}:|\b(?:sqlplus|impdp|expdp)[ \t]{1,4}(?:-\w[ \t]{1,4}){0,3})"
+    r"[\w$#]{1,64}/(?P<secret>[^@\s\"']{1,200})@"
 )
 _JWK = re.compile(
     rf"{_QUOTE}(?:d|p|q|dp|dq|qi|k){_QUOTE}\s{{0,8}}:\s{{0,8}}{_QUOTE}(?P<secret>[A-Za-z0-9_\-]{{20,1500}})"
 )
 """The private numbers of a JSON Web Key."""
-_HERE = re.compile(r"<<<[ \t]{0,4}\\*[\"']?(?P<secret>[A-Za-z0-9+/_\-.~]{8,200})")
+_HERE = re.compile(
+    r"(?:<<<|<\((?:echo|printf)(?:[ \t]{1,4}-\w)?)[ \t]{0,4}\\*[\"']?(?P<secret>[A-Za-z0-9+/_\-.~]{8,200})"
+)
 _COMMANDS = {
     ("@tcp(", "@unix("): re.compile(r"(?<![\w.])[\w.\-]{1,80}:(?P<secret>[^\s:@\"'/]{1,200})@(?:tcp|unix)\("),
-    ("ogin(", "uthenticate(", "Auth(", "Credential", "getConnection("): re.compile(
-        rf"{_LOGS_IN}\((?:[^()\"'\n]{{1,80}},)?\s{{0,8}}{_QUOTE}[^\"'\n]{{0,80}}{_QUOTE}\s{{0,4}},"
-        rf"\s{{0,8}}[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}}){_QUOTE}\s{{0,4}}[,)]"
+    ("ogin(", "uthenticate(", "Auth(", "_auth(", "Credential", "getConnection("): re.compile(
+        rf"{_LOGS_IN}\((?:[^()\"'\n]{{1,80}},)?\s{{0,8}}{_QUOTE}[^\"'\n:/]{{0,80}}{_QUOTE}\s{{0,4}},"
+        rf"\s{{0,8}}(?:Some\()?[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}}){_QUOTE}\s{{0,4}}[,)]"
     ),
     ("SecureString",): re.compile(
         rf"SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}})"
@@ -308,6 +319,9 @@ _COMMANDS = {
     ("htpasswd",): re.compile(
         r"\bhtpasswd[ \t]{1,4}-[A-Za-z]*b[A-Za-z]*[ \t]{1,4}\S{1,200}[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>\S{1,200})"
     ),
+    ("add_user", "change_password"): re.compile(
+        r"\b(?:add_user|change_password)[ \t]{1,4}[\w.@\-]{1,64}[ \t]{1,4}\\*[\"']?(?P<secret>[^\s\"'\\(=]{4,100})"
+    ),
     ("net use",): re.compile(
         r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"
     ),
@@ -320,7 +334,8 @@ _COMMANDS = {
 }
 """Each with texts of which one stands in all that it matches: an expression takes a hundred times as long to say no."""
 _SECRET_SET = re.compile(
-    r"\b(?:secrets?[ \t]{1,4}(?:set|put|add|create)|create[ \t]{1,4}secret|kv[ \t]{1,4}put)\b"
+    r"\b(?:(?:secrets?|keys)[ \t]{1,4}(?:versions[ \t]{1,4})?(?:set|put|add|create)"
+    r"|put-parameter|create[ \t]{1,4}secret|kv[ \t]{1,4}put)\b"
     r"(?P<rest>[^\n|;]{1,400})"
 )
 _SET_VALUE = re.compile(

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.after_sign import assigned
+from agentdbg.redaction.after_sign import assigned, drawn_in_call
 from agentdbg.redaction.after_space import is_drawn_at, is_told_or_drawn, told_value
 from agentdbg.redaction.assigned_values import LINE_END, QUOTE, Span, read_quoted
 from agentdbg.redaction.source_code import closes_quotes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "attributes_of",
+    "cell_of_page",
     "element_text",
     "in_element",
     "next_cell",
@@ -27,20 +28,25 @@ __all__ = [
 ]
 
 _NAME_OF_PAIR = re.compile(
-    rf"(?:name|key|header|field|parameter|variable){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:{QUOTE}[^\"'`\\]{{0,40}})?$",
+    rf"(?:name|key|header|field|parameter|variable){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:@?{QUOTE}[^\"'`\\]{{0,40}})?$",
     re.IGNORECASE | re.ASCII,
 )
-_VALUE_OF_PAIR = re.compile(rf"(?:(?<![A-Za-z0-9])(?i:value)|(?<=[a-z])Value){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.ASCII)
-_TYPED_INTO = re.compile(rf"(?:selector|element){QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[^\"'`\\]{{0,40}}$", re.ASCII)
-_TYPED_TEXT = re.compile(rf"(?<![A-Za-z0-9])(?:value|text){QUOTE}\s{{0,4}}:\s{{0,4}}", re.ASCII)
+_VALUE_OF_PAIR = re.compile(
+    rf"(?:(?<![A-Za-z0-9])(?i:value)|(?<=[a-z])Value)(?:{QUOTE}?\s{{0,4}}[:=]|\()\s{{0,4}}", re.ASCII
+)
+_TYPED_INTO = re.compile(
+    rf"(?:selector|element(?:_by)?(?:_\w{{1,12}})?|label|placeholder){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}{QUOTE}[^\"'`\\]{{0,40}}$",
+    re.ASCII,
+)
+_TYPED_TEXT = re.compile(rf"(?<![A-Za-z0-9])(?:value|text){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.ASCII)
 _FORM_FIELD = re.compile(rf"\\*\"[^\r\n\\]{{0,120}}{LINE_END}{LINE_END}(?P<value>[^\r\n\\]+)")
 _PAIR_REACH = 240
 
 
 def other_half_of_pair(text: str, start: int, end: int) -> Iterator[Span]:
-    """`{"name": "password", "value": …}` and the same the other way round, also as YAML and in a posted form."""
-    values = _VALUE_OF_PAIR if _NAME_OF_PAIR.search(text, max(0, start - 72), start) else None
-    values = values or (_TYPED_TEXT if _TYPED_INTO.search(text, max(0, start - 72), start) else None)
+    """`{"name": "password", "value": …}`, the same the other way round, as YAML, in a posted form and in a call."""
+    values = _TYPED_TEXT if _TYPED_INTO.search(text, max(0, start - 72), start) else None
+    values = values or (_VALUE_OF_PAIR if _NAME_OF_PAIR.search(text, max(0, start - 72), start) else None)
     if values is None:
         return
     if field := _FORM_FIELD.match(text, end):
@@ -72,11 +78,12 @@ _CLOSED = re.compile(rf"{QUOTE}\s{{0,4}}[\])]")
 
 
 def second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
-    """`("password", "…")` or `["password", "…"]`: two things and nothing more between the brackets."""
+    """`("password", "…")` or `["password", "…"]`: two things between the brackets, or what a call makes of one."""
     if not _OPENED.search(text, max(0, name_start - 24), name_start):
         return
     quoted = read_quoted(text, at)
     if quoted is None:
+        yield from drawn_in_call(text, at)
         return
     start, end = quoted
     if _CLOSED.match(text, end) and start < end and text[start:end] != REDACTED:
@@ -120,6 +127,17 @@ def element_text(text: str, start: int, at: int) -> Iterator[Span]:
         text, start, at
     ):  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
         yield from told_value(text, at)
+
+
+_CELL_OF_PAGE = re.compile(
+    r"</(?:td|th|dt|b|strong|label|span)>\s{0,40}<(?:td|dd|span|code)(?:\s[^<>]{0,80})?>\s{0,40}(?P<value>[^<>\s]{6,200})\s{0,40}<"
+)
+
+
+def cell_of_page(text: str, end: int) -> Iterator[Span]:
+    """`<td>Password</td><td>…</td>`."""
+    if (cell := _CELL_OF_PAGE.match(text, end)) and is_told_or_drawn(cell["value"]):
+        yield cell.span("value")
 
 
 _CELL = re.compile(r"(?P<mark>\*{1,2}|`?)(?P<value>[^\s|`*][^\s|`]*)(?P=mark)\s{0,40}\|")

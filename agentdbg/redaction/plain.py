@@ -386,7 +386,10 @@ def _is_small(value: Any) -> bool:
     return value is None or type(value) in {bool, int, float} or (type(value) is str and len(value) <= _SMALL_TEXT)
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?(?:[kKmM%]|m?s|h|m[0-9.]{1,6}s)?|NaN|-?Infinity|" + TRUNCATED)
+_NUMBER = re.compile(
+    r"-?(?:[0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.[0-9]{1,12})?(?:[kKmM%]|m?s|h|m[0-9.]{1,6}s)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,15}Z?|NaN|-?Infinity|"
+    + TRUNCATED
+)
 
 
 _FEWEST_TOKENS = 3

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.redaction.key_words import HOLDS_SECRETS, KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS, escaped_spelling
 from agentdbg.redaction.named_forms import PAGE_ROUGHLY, PREFIXED_ROUGHLY, ROUGHLY, WORDS
 from agentdbg.redaction.patterns import HAS_RE2, LinearPattern
+from agentdbg.redaction.rules import KEYS_OF_OTHER_LANGUAGES
 from agentdbg.redaction.token_formats import SHAPES
+from agentdbg.redaction.told_forms import ROUGHLY as TOLD_ROUGHLY
+from agentdbg.redaction.told_forms import WORDS as TOLD_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +53,11 @@ _REST_OF_CELL = rf"(?: {_NAME}+)?{_IN_CELL}*"
 _CELLS = rf"(?:{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+(?: {_NAME}+)?)?{_IN_CELL}*)"
 _LINE_END = r"(?:\\+[nr]|[\r\n])"
 _NAMING = r"(?i:name|key|header|field|parameter|variable|selector|element)"
-_SIGN = r"(?:[=:!>\x{ff1a}]|\\+uff1a|%3[DdAa]|&#(?:58|61);)"
+_SIGN = r"(?:[=:!>\x{ff1a}\x{662f}\x{4e3a}\x{70ba}\x{306f}]|\\+u(?:ff1a|662f|4e3a|70ba|306f)|%3[DdAa]|&#(?:58|61);)"
+_IS = (
+    r"(?:is|was|est|es|ist|lautet|jest|[\x{e9}\x{e8}\x{b294}\x{c740}\x{c774}\x{ac00}]"
+    r"|\\+u(?:00e[89]|b294|c740|c774|ac00))"
+)
 # Letters and spaces that the key judge reads as plain ones.
 _DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
 
@@ -58,8 +65,8 @@ _DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
 # A few words, and then something that no person writes.
 _NEARBY = (
     r"\\*[\"'`]?(?:(?:[ \t:={(@,]|\\+t){1,6}\\*[\"'`]?[-/]{0,2}[A-Za-z0-9_']{1,12}:?\\*[\"'`]?){0,4}"
-    r"(?:(?:[ \t:={(@,]|\\+t){1,6}|\\*[\"'`]?[\])]{1,3}\\*[\"'`]?(?:, *|\.[A-Za-z_]+\()\\*[\"'`])\\*[\"'`]?\\*[\"'`]?"
-    r"[^\s\"'`<>(){},;\\]{10}"
+    r"(?:(?:[ \t:={(@,]|\\+t){1,6}|\\*[\"'`]?[\])]{1,3}\\*[\"'`]?\)?(?:, *|\.[A-Za-z_]+\()\\*[\"'`])"
+    r"\\*[\"'`]?\\*[\"'`]?[^\s\"'`<>(){},;\\]{10}"
 )
 
 
@@ -104,19 +111,21 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     escaped = dict.fromkeys(filter(None, (escaped_spelling(_end_of(word)) for word in whole)))
     words = "|".join([*map(re.escape, whole), *escaped]) or r"[^\x00-\x{10FFFF}]"
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
+    elsewhere = "|".join(re.escape(word) for word in whole if not word.isascii())
     after = (
-        rf"(?i: (?:access key|key|value|code))?(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
-        rf"(?:{_SIGN}|\?\??=|\+=|\||->|<-|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}}|(?:is|was):?{_SPACE})"
+        rf"(?i: (?:access key|key|value|code|\([A-Za-z0-9 ]*\)))?(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
+        rf"(?:{_SIGN}|\?\??=|\+=|\||->|<-|(?:[\-\x{{2013}}\x{{2014}}]|\\+u201[34])[ \t]|\x{{2192}}|{_IS}:?{_SPACE})"
         rf"|{_QUOTE}{_SPACE}*,|\\*\";s:|</[A-Za-z0-9_]*(?:key|name)>|{_NEARBY}"
     )
-    every = "|".join(_loosely(word) for word in (*anywhere, *whole) if not set(word) & set(" .-"))
+    everywhere = [word for word in (*anywhere, *whole) if word not in KEYS_OF_OTHER_LANGUAGES]
+    every = "|".join(_loosely(word) for word in everywhere if not set(word) & set(" .-"))
     parts = [
         rf"{name}(?:{after})",
         rf"(?:^|[ \t\r\n\"'(\[\-]|\\[nrt])-{_NAME}*(?i:{every})",
         rf"(?:config|configure|set|setx|setenv|ENV|ngrok|define)[ \t]+[^\s\"]*(?i:{every})",
         # The value of a pair is judged by the whole of its name, in any spelling.
         (
-            rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*"
+            rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*@?"
             rf"(?:{_QUOTE}[^\"\\]*{_DRESSED_UP}|(?:{_QUOTE}[^\"\\]*|{_NAME}*)(?i:{every}))"
         ),
         rf"(?:set|with|use)_?(?i:[A-Za-z_]*(?:{every}))[A-Za-z0-9_]*\({_SPACE}*{_QUOTE}",
@@ -124,9 +133,14 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
         rf"(?i:{HOLDS_SECRETS}){_NAME}*(?:\]{_LINE_END}|[\"']?:[ \t]*{_LINE_END}+[ \t])",
         # An element with attributes, the heading of a column, and a column that SQL inserts into.
         rf"<(?:[A-Za-z0-9_.\-]+:)?{_NAME}*(?i:{every}){_NAME}*{_SPACE}[^<>]*>",
+        rf"(?i:{every}){_NAME}*</[a-z]+>[^<>]*<(?:td|dd|span|code)",
         rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
         rf"(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}+{_LINE_END}",
         rf"(?i:{every})[^()]*\){_SPACE}*(?i:values){_SPACE}*\(",
+        # In other alphabets a name goes on as it began.
+        rf"(?i:{elsewhere}){_NAME}*[\x{{c0}}-\x{{dff}}]{{1,40}}{_NAME}*{_QUOTE}?{_SPACE}*{_SIGN}",
+        # A line of a terminal, and what it prints.
+        r"(?:^|[^A-Za-z0-9])(?:\$|>>>) [A-Za-z]",
         ODD_LETTERS,
         *_key_expressions(),
     ]
@@ -150,7 +164,7 @@ def _key_expressions() -> list[str]:
         rf"{KEY_NAME_ENDS_ROUGHLY}{between}(?:{typed}|(?:is|was){between})?{random}",
         # What a person chooses is shorter.
         rf"(?i:pwd?|pswd|passwrd){between}(?:{typed}|(?:is|was){between})?[^\s\"'`]{{4}}",
-        rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*(?:{_QUOTE}[^\"\\]*|{_NAME}*){KEY_NAME_ENDS_ROUGHLY}",
+        rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*@?(?:{_QUOTE}[^\"\\]*|{_NAME}*){KEY_NAME_ENDS_ROUGHLY}",
     ]
 
 
@@ -197,7 +211,7 @@ def _shaped_expression() -> str:
     parts = [
         _BOUNDARY + "(?:" + "|".join([*_by_rest(begun), r"eyJ[A-Za-z0-9_\-]{5,}\."]) + ")",
         *_by_rest(anywhere),
-        r"PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-",
+        r"PRIVATE KEY(?: BLOCK)?-----|Static key V1-----|PuTTY-User-Key-File-",
         r"://[^\s\"'<>\\/?#]*@",
         r"(?i:%3A(?://|%2F%2F)[^\s\"'<>\\/?#]*%40)",
         r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
@@ -220,6 +234,7 @@ def _shaped_expression() -> str:
             rf"|{_COLON_PAIRS}"
         ),
         *ROUGHLY,
+        *TOLD_ROUGHLY,
     ]
     return "|".join(parts)
 
@@ -233,9 +248,10 @@ def _by_rest(shapes: Iterable[Shape]) -> list[str]:
 
 
 _SHAPED_WORDS = (
-    "eyj", "private key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u", "--user", "--proxy",
-    "sshpass", "mysql", "mariadb", "mongo", "redis-cli", "sqlcmd", "ldap", "curl", "http -a", "%3a//", "%3a%2f%2f",
-    "password", "identified", "az login", "7z", "rar ", "zip ", *WORDS,
+    "eyj", "private key", "static key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u",
+    "--user", "--proxy", "sshpass", "mysql", "mariadb", "mongo", "redis-cli", "sqlcmd", "ldap",
+    "curl", "http -a", "%3a//", "%3a%2f%2f",
+    "password", "identified", "az login", "7z", "rar ", "zip ", *WORDS, *TOLD_WORDS,
 )  # fmt: skip
 
 

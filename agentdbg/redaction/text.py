@@ -14,12 +14,13 @@ before it.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assignments import AssignmentScanner
 from agentdbg.redaction.keys import plain_spelling
-from agentdbg.redaction.rules import WHOLE_WORD_KEYS
+from agentdbg.redaction.rules import KEYS_OF_OTHER_LANGUAGES, WHOLE_WORD_KEYS
 from agentdbg.redaction.suspicion import NAMED
 from agentdbg.redaction.token_scan import shaped_secrets
 
@@ -40,7 +41,7 @@ def telling_words(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     for key in keys:
         anywhere.update(dict.fromkeys(_spellings(key)))
     whole: dict[str, None] = {}
-    for key in WHOLE_WORD_KEYS:
+    for key in (*WHOLE_WORD_KEYS, *KEYS_OF_OTHER_LANGUAGES):
         whole.update(dict.fromkeys(_spellings(key)))
     return tuple(anywhere), tuple(word for word in whole if not any(part in word for part in anywhere))
 
@@ -48,10 +49,15 @@ def telling_words(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]
 def _spellings(key: str) -> list[str]:
     spelled: dict[str, None] = {}
     for spelling in (key.lower(), plain_spelling(key.lower())):  # `contrase\u00f1a` is typed without its tilde as well
-        words = [word for word in re.split(r"[\W_]+", spelling) if word]
+        words = "".join(letter if _is_of_word(letter) else " " for letter in spelling).split()
         if words and (spelling.isascii() or spelling == key.lower()):
             spelled.update(dict.fromkeys(joint.join(words) for joint in ("_", "-", "", " ", ".")))
     return list(spelled)
+
+
+def _is_of_word(letter: str) -> bool:
+    """A letter, a digit, or a mark that some scripts write above or below one."""
+    return letter.isalnum() or unicodedata.category(letter).startswith("M")
 
 
 class TextCleaner:

@@ -73,8 +73,12 @@ def _begins_here(text: str, start: int, literal: str = "") -> bool:
     return _ESCAPE_BEFORE.search(text, max(0, start - 6), start) is not None
 
 
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-")
-_END_OF_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC:[^\n]*")
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----|PuTTY-User-Key-File-"
+)
+_END_OF_KEY = re.compile(
+    r"-----END (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----|Private-MAC:[^\n]*"
+)
 
 
 def _private_keys(text: str) -> Iterator[Span]:
@@ -138,6 +142,8 @@ _ACCOUNTS = word_set(
 )
 
 
+_ACCOUNT = re.compile(r"[a-z]{2,8}(?:[.\-_][a-z]{2,8}){0,2}")
+"""`https://bob@example.com`: whose it is, and no password."""
 _EXAMPLE = re.compile(
     r"(?:user|username|login|me|name)?:(?:pass|passwd|password|pw|pwd)"
     r"|[\w.\-]{1,40}:(?:\$\{\w{1,80}\}|\$\w{1,80}|\*{3,}|<[\w\- ]{1,40}>)"
@@ -159,6 +165,7 @@ def _url_credentials(text: str) -> Iterator[Span]:
             if (
                 userinfo
                 and userinfo.lower() not in _ACCOUNTS
+                and not _ACCOUNT.fullmatch(userinfo)
                 and not _EXAMPLE.fullmatch(userinfo)
                 and userinfo.strip("@:") != REDACTED
             ):

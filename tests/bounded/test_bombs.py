@@ -358,6 +358,37 @@ def test_a_hostile_project_stops_no_agent(tmp_path: Path) -> None:
         assert done.stderr.count("could not be read") <= 1  # a pipe or a device is no settings file at all
 
 
+@pytest.mark.parametrize("content", ["deep", "zeros", "pipe"])
+def test_hostile_prices_stop_no_agent_and_no_command(content: str, tmp_path: Path) -> None:
+    """They lie in the data folder, which can come with an archive; they are read with the first call of a model."""
+    path = tmp_path / "prices.json"
+    if content == "deep":
+        path.write_text("[" * 900_000)
+    elif content == "zeros":
+        with path.open("wb") as file:
+            file.truncate(3 << 30)
+    else:
+        os.mkfifo(path)
+    program = "from agentdbg import traced_run, record_llm_call\n"
+    program += "with traced_run('x'): record_llm_call(model='m', prompt='a', response='b')\nprint('worked')"
+    settings = {"AGENTDBG_DATA_DIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **settings},
+        timeout=120,
+        check=True,
+    )
+    done = measured(["list"], ["prices"], **settings)
+
+    assert ran.stdout == "worked\n"
+    assert ran.stderr.count("prices.json cannot be read") == 1
+    assert len(list_runs(data_dir=tmp_path)) == 1
+    assert done.memory_mb < MOST_MB
+    assert done.codes == [0, 0]
+
+
 def test_a_run_is_not_packed_into_what_nobody_would_unpack(tmp_path: Path) -> None:
     """One thing repeated for ever packs too well: readers would stop in the middle, and events would be lost."""
     run_id = write_run(tmp_path)

@@ -129,3 +129,36 @@ def test_what_is_typed_elsewhere_stays(redactor: Redactor) -> None:
     }
 
     assert redactor.seal(payload).value == payload
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "\u6570\u636e\u5e93\u5bc6\u7801",
+        "\u043f\u0430\u0440\u043e\u043b\u044c_\u0431\u0434",
+        "\u043f\u0430\u0440\u043e\u043b\u044c\u0410\u0434\u043c\u0438\u043d\u0430",
+        "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19",
+        "Zugangsschluessel",
+        "clave_api",
+        "cl\u00e9Api",
+        "private_pem",
+        "passcode",
+    ],
+)
+def test_names_in_other_languages_and_compounds_are_read(redactor: Redactor, key: str) -> None:
+    """Many languages write the word for a secret as the end of a longer one."""
+    assert redactor.seal({key: "9aTz4PqLmV0bXc2RkWn7Ys1D"}).value == {key: "__REDACTED__"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"token": "running", "lemma": "run", "pos": "VERB"},
+        {"x-ratelimit-reset-tokens": "2026-01-01T00:00:00Z", "total_tokens": "1,234"},
+        {"secret": {"secretName": "x"}, "imagePullSecrets": [{"name": "regcred"}]},
+        {"secret_id": "db-prod", "credentialsId": "github-app", "password_hint": "pet", "auth_time": 1700000000},
+    ],
+)
+def test_what_only_speaks_of_a_secret_stays(redactor: Redactor, value: dict[str, Any]) -> None:
+    """Where a secret is kept, how many tokens there were, what a tagger says of a word."""
+    assert redactor.seal(value).value == value

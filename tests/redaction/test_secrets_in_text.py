@@ -389,3 +389,56 @@ def test_a_password_of_words_goes(redactor: Redactor, text: str) -> None:
     word = "Swordfish" if "Password" in text else "secret"
 
     assert word not in redactor.clean_text(text.format(word))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'connection = mysqli_connect("localhost", "root", "Lemon-Tree9", "shop");',
+        "new PDO('mysql:host=localhost;dbname=a', 'root', 'Lemon-Tree9')",
+        'bcrypt.hashpw(b"LemonTree99", bcrypt.gensalt())',
+        'keyStore.load(in, "Lemon-Tree9".toCharArray());',
+        '.basic_auth("me", Some("Lemon-Tree9"))',
+        '[request setValue:@"Lemon-Tree9" forHTTPHeaderField:@"X-Auth-Token"]',
+        "cy.get('input[name=password]').type('LemonTree99')",
+        'get_password = lambda: "Lemon-Tree9"',
+        "skopeo copy --src-creds me:Lemon-Tree9 a b",
+        "stats auth admin:Lemon-Tree9",
+        "Use the following credentials: bob / Lemon-Tree9",
+        "Your verification code is 482913.",
+        "$ printenv DB_PASSWORD\nLemon-Tree9",
+        ">>> user.password\n'Lemon-Tree9'",
+        "<td>Password</td><td>Lemon-Tree9</td>",
+        "<b>Password:</b> Lemon-Tree9",
+        "Password (admin): Lemon-Tree9",
+        "Le mot de passe est Lemon-Tree9",
+        "\u5bc6\u7801\u662f Lemon-Tree9",
+        "aws ssm put-parameter --name a --value Lemon-Tree9 --type SecureString",
+        "-----BEGIN OpenVPN Static key V1-----\nLemon-Tree9\n-----END OpenVPN Static key V1-----",
+    ],
+)
+def test_a_secret_without_a_sign_of_assignment_goes(redactor: Redactor, text: str) -> None:
+    """Calls, commands and sentences give a secret away as well as an equals sign does."""
+    left = json.dumps(redactor.seal({"value": text}).value)
+
+    assert not any(secret in left for secret in ("Lemon-Tree9", "LemonTree99", "482913"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'self.button.connect("clicked", "on_click2", self)',
+        'Mac.getInstance("HmacSHA256"); hmac.new(key, message, "sha256")',
+        "error code is 404; access code 12",
+        "login with src/main2 / src/other3",
+        "echo done: 12345678",
+        "cookies: flour, sugar",
+        "secrets: inherit",
+        "Password for 'https://bob@example.com':",
+        "golang.org/x/crypto v0.0.0 h1:VklqNMn3ovrHsnt90PveolxSbWFaJdECFbxSq0Mqo2M=",
+        "s3://bucket/key/part-00000-3f1c2b7e-9d1a-4a53.snappy.parquet",
+    ],
+)
+def test_what_only_looks_like_such_a_form_stays(redactor: Redactor, text: str) -> None:
+    """Each of these was taken for a secret by a wider rule."""
+    assert redactor.seal({"value": text}).value == {"value": text}
