@@ -28,6 +28,8 @@ _MAGIC = (
     (b"\xfd7zXZ", "is packed with xz; unpack it first (unxz)"),
     (b"\x80\x04", "is a Python pickle, which is not opened, since it may run code; save it as JSON"),
     (b"\x80\x05", "is a Python pickle, which is not opened, since it may run code; save it as JSON"),
+    (b"\xff\xfe", "is text in UTF-16, as PowerShell writes it; save it as UTF-8 (Out-File -Encoding utf8)"),
+    (b"\xfe\xff", "is text in UTF-16; save it as UTF-8"),
     (b"ARROW1", "is an Arrow file; write its rows as JSON lines first"),
 )
 _HEAD = 4096

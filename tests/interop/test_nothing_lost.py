@@ -76,6 +76,7 @@ def test_nested_scores_and_the_error_of_an_entry_are_kept(tmp_path: Path, data_d
         (b"SQLite format 3\x00" + b"\0" * 50, "is a SQLite database; export"),
         (b"PAR1" + b"\0" * 50, "is a Parquet file; write its rows"),
         (b"<!DOCTYPE html><html>", "is a web page"),
+        ('[{"role": "user"}]'.encode("utf-16"), "is text in UTF-16"),
         (b"\x80\x04\x95abc", "is a Python pickle, which is not opened"),
         (b'{"resourceMetrics": []}', "holds OpenTelemetry metrics; export the traces"),
         (b'{"cells": [], "nbformat": 4}', "is a Jupyter notebook"),
