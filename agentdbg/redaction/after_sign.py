@@ -245,8 +245,11 @@ def _phrase(text: str, at: int, name: str) -> re.Match[str] | None:
 
 _NAMES_A_PHRASE = re.compile(r"(?:mnemonic|phrase|words)$", re.IGNORECASE)
 _PHRASE = re.compile(r"\\*[\"']?[a-z0-9]{2,9}(?: [a-z0-9]{2,9}){7,23}(?![A-Za-z0-9])")
-_PASSPHRASE = re.compile(rf"[a-z0-9]{{2,12}}(?: [a-z0-9]{{2,12}}){{2,11}}[ \t]*(?={LINE_END}|$)")
-"""`passphrase: correct horse battery staple`, and nothing behind it."""
+_PASSPHRASE = re.compile(
+    r"(?!(?:[a-z0-9]{2,12} ){0,12}(?:and|are|be|by|for|from|in|is|must|no|not|of|on|or|the|to|was|with|your)\b)"
+    rf"[a-z0-9]{{2,12}}(?: [a-z0-9]{{2,12}}){{2,11}}[ \t]*(?={LINE_END}|$)"
+)
+"""`passphrase: correct horse battery staple`, and nothing behind it; words that are drawn make no sentence."""
 _PLAIN = re.compile(r"[A-Z]?[a-z]{1,12}[.,;]?[ \t]*(?:\n|$)")
 """`token: eof`: tokens are drawn, and never one plain word."""
 
