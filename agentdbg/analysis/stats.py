@@ -45,8 +45,11 @@ __all__ = ["Coverage", "FailedCalls", "Figures", "RecordedError", "Tally", "figu
 
 _FAILURES_OPENED = 500
 """Beyond this many the sentence says `over 500 times`; opening every failed call of a million would take seconds."""
-_FIGURES = re.compile(r"(?<!\[Errno )(?<!\d)(?!(?<!\w)[45]\d\d(?!\w))\d+")
-"""Pages, ports and seconds, by which one error differs from the next; but not the code of an answer or of an error."""
+_FIGURES = re.compile(
+    r"((?i:\b(?:http(?:/[\d.]+)?|status|code|errno|error)\W{0,3}\d+\b)|^[45]\d\d\b|\b[45]\d\d(?= [A-Z]))"
+    r"|(?<![\w.-])(?=[\w.-]*\d)[\w.-]+"
+)
+"""Pages, ports, seconds and ids, by which one error differs from the next; but not the code of an answer or error."""
 _ALIKE = 80
 """Letters by which an error is known; what it quotes of the call that failed comes behind them."""
 _AT_ONCE = 4_096
@@ -309,7 +312,7 @@ class Tally:
         self._opened.append((number, failure))
         if not is_passed_on:
             name = str(event.get("name") or "a call")
-            alike = _FIGURES.sub("0", failure.text)[:_ALIKE]
+            alike = _FIGURES.sub(lambda found: found[1] or "0", failure.text)[:_ALIKE]
             group = self.failures.setdefault((name, alike), FailedCalls(name, failure, kind))
             group.numbers.append(number)
             group.texts.add(failure.text)

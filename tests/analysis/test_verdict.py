@@ -114,16 +114,17 @@ def test_a_second_kind_of_failure_gets_a_line_of_its_own() -> None:
 def test_errors_that_differ_in_their_figures_are_one() -> None:
     """Eleven pages that took too long are one thing to mend; a refusal and a crash of the server are two."""
     story = Story()
-    for page in (13, 110, 207):
+    for page in (13, 110, 401):
         story.tool("read_page", error=f"page {page} took longer than 30 s")
-    for status in (403, 500):
-        story.tool("send", error=f"HTTP {status}")
+    for refusal in ("HTTP 403", "HTTP 500", "404 Not Found", "503 Service Unavailable", "exit code 2", "exit code 127"):
+        story.tool("send", error=refusal)
     story.end()
 
     assert [text for _, text in story.said()] == [
         "Finished, but read_page failed 3 times, first with: page 13 took longer than 30 s",
-        "2 other calls failed, among them send: HTTP 403",
+        "6 other calls failed, among them send: HTTP 403",
     ]
+    assert [len(group.numbers) for group in story.tally().groups()] == [3, 1, 1, 1, 1, 1, 1]
 
 
 def test_errors_that_differ_in_what_they_quote_at_their_end_are_one() -> None:
