@@ -66,7 +66,8 @@ _LABELLED = re.compile(
       | exception\ (?-i:[A-Z])\w*\( | \w+(?:[ ]\w+)?\ \[error\ \d+\]:
       | (?:an?|the)\ (?:\w+\ ){0,2}(?:error|exception)
         \ (?:(?:has\ )?(?:occurred|happened)|was\ (?:raised|thrown|returned))\b
-      | something\ went\ wrong\b | (?:the\ )?tool\ (?:\w+\ )?(?:returned|raised)\ an?\ (?:error|exception)\b
+      | (?:oops\W+)?something\ went\ wrong\b | (?-i:[A-Z])\w*error\ [45]\d\d\b
+      | (?:the\ )?tool\ (?:\w+\ )?(?:returned|raised)\ an?\ (?:error|exception)\b
       | [\w.]+(?:Error|Exception)\s*$ | (?:error|fatal|failed)[.!]?\s*$ | \w+:\ panic!\ (?=\()
       | (?-i:[A-Z][a-z]+(?:\ [a-z]+){0,2}\ (?<!uman\ ))error
           (?:\ at\ (?:char|col|line|pos)\w*\ \d+[^\n]*)?[.!]?\s*$

@@ -78,8 +78,8 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _GOOD_NEWS = re.compile(
-    r"(?=.*(?:\b(?:błęd|err(?:eur|or)|erro|fehler|hata|ошиб|problem|problèm|проблем)|エラー|問題|错误|錯誤|问题|問題|오류|문제|에러))"
-    r".*(?:gefunden|trouv|encontr|trovat|gevonden|znalezion|bulun|hitta|funnet|fundet|найден|обнаружен"
+    r"(?=.*(?:\b(?:błęd|err(?:eur|or)|erro|fehler|hata|ошиб|problem|problèm|проблем)|エラー|問題|错误|錯誤|问题|問題|오류|문제|에러|没有失败))"
+    r".*(?:没有(?:失败|错误|问题)|gefunden|trouv|encontr|trovat|gevonden|znalezion|bulun|hitta|funnet|fundet|найден|обнаружен"
     r"|找到|发现|發現|見つかり|찾을)",
     re.IGNORECASE,
 )

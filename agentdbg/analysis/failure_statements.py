@@ -35,6 +35,7 @@ _ENDS = rf"(?= \s*$ | \s*[;,.!()–—] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_C
 """Where a statement ends, or its circumstances begin; `timeouts: 3` is a figure."""
 _PREFIX = re.compile(
     r"""(?: [a-z_.~/$-][\w./\\+~-]*(?:\[\d+\])? | [A-Z]:\\[^\s:]+ | [A-Z]\w*(?:[.-]\w+)+ | [A-Z]\w*[A-Z]\w*
+          | [A-Z]\d{2,4}
           | [A-Z][a-z]+\ "[^"\n]+" | Message | line\ \d+ | \d{1,6} ) \ ?: [\ \t]+
       | \*{2,4}\ + | [A-Z][A-Z_]{3,}\ (?=[a-z]) | \( \w[\w.]* \)\ + | \[ [^\[\]\n]{1,40} \] \s*:? \s+""",
     re.VERBOSE,
@@ -42,7 +43,9 @@ _PREFIX = re.compile(
 """What stands before the words of a program: `ls: `, `/bin/sh: 1: `, `Get-Item : `, `(NotFound) `, `[docker] `."""
 _WRAPPED = re.compile(r"[a-z][\w ]{2,40}: [^\n]+$")
 """Errors inside errors, all in small letters: `read header: unexpected EOF`."""
-_LISTED = re.compile(r"(?:[-*•#>+]|//|/\*|--|\[?\d{4}-\d\d-\d\d[\dT:., Z]*\]?|\d+[.)])\s")
+_LISTED = re.compile(
+    r"(?:[-*•#>+]|\[(?:PASS(?:ED)?|OK|INFO|SUCCESS)\]|//|/\*|--|\[?\d{4}-\d\d-\d\d[\dT:., Z]*\]?|\d+[.)])\s"
+)
 """A point of a list, a heading or a comment."""
 _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,80}'(?!\w)|\"[^\"\n]{1,80}\"|`[^`\n]{1,80}`")
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s+\S|$)|\n|。")
@@ -62,6 +65,7 @@ _TELLS = re.compile(
       | \b(?:means?|refers?\ to|stands?\ for|denotes?|indicates?|describes?)\b
       | \(\d{4}\) | ^(?!.*\bdid\ you\b).*\?\s*$ | ^(?:raised|thrown|occurs)\ (?:by|if|when)\b
       | ^returns?\ \d | \bfor\ comment\b | \b(?:dans|em|en|im|nel|wurde[n]?|в)\ (?:19|20)\d\d\b
+      | ^(?:avoiding|causes|common|debugging|fixing|preventing|typical|understanding)\b
       | ^(?:anleitung|como|comment|cómo|guide|как|руководство|wie)\b
       | \bstatus\ codes: | ^\w+:\ \d+\ of\ \d+
       | \b(?:he|she|his|her|him)\b | ,\ according\ to\b | \bin\ (?:Q[1-4]|\d+\ of\ \d+)\b
@@ -89,7 +93,8 @@ _WRONG = _any(
 _GENERAL = r"(?!\ (?:are|can|may|will)\b)"
 """Not what is so of all of a kind: "invalid tokens are rejected"."""
 _WRONG_HERE = _any(
-    "ambiguous | bad | duplicate | expired | illegal | incorrect | insufficient | missing | not enough | too many"
+    "ambiguous | bad | incomplete | duplicate | expired | illegal | incorrect | insufficient | missing"
+    " | not enough | too many"
     " | unauthori[sz]ed | unexpected | wrong"
 )
 _NOUN = _any(
@@ -111,7 +116,7 @@ _WORD = r"(?-i: \.{0,3}[a-z0-9_$*(…][\w.$*()…'/-]* | [A-Z0-9_]{2,}s? | Q )"
 """A word of a sentence; those of titles begin with capitals."""
 _GIVEN = _any("provided|supplied|specified|given|received|detected|encountered|for|in|at|near|on|from|of type")
 _GUARDED = _any(
-    "access|authentication|authori[sz]ation|card|charge|connection|deployment|download|handshake|login|operation|payment"
+    "access|authentication|authori[sz]ation|query|statement|card|charge|connection|deployment|download|handshake|login|operation|payment"
     "|permission|request|transaction|transfer|upload"
 )
 _DENIED = _any(
@@ -140,7 +145,8 @@ _IN_GENERAL = r"""(?! an?\ .*\bcan | [a-z\ ]+s\ can | (?!failed|expired|denied|r
     | \w+ing\ is\b )"""
 """What is so of all things of a kind ("tickets cannot be changed"), and what somebody has done."""
 _TERSE = re.compile(
-    rf"""{_IN_GENERAL}(?-i:\w+(?:\ [a-z\d'-]+|\ [A-Z\d]+){{0,3}}?) (?<!\bno)(?<!\bnone)\ (?:is\ (?:currently\ )?)? (?:
+    rf"""{_IN_GENERAL}(?-i:[^\W\d]\w*(?:\ [a-z\d'-]+|\ [A-Z\d]+){{0,3}}?) (?<!\bno)(?<!\bnone)
+    \ (?:is\ (?:currently\ )?)? (?:
         {_any("corrupt | exhausted | expired | exceeded | failed | fails | invalid | malformed | mismatch | missing")}
       | {_any("overloaded | rolled back | timed out | unavailable | unknown | unreachable | unsupported")}
       | too\ \w+ | out\ of\ (?:bounds|memory|range|space) | (?:not|no\ longer)\ (?:{_NOT}|{_NOT_SO}|valid)
@@ -159,7 +165,7 @@ _BEGINS = re.compile(
       # What is wrong with what was given.
       | (?: {_WRONG} (?:{_GENERAL}\ {_WORD}){{1,5}}? (?!\s*,)
           | (?:{_WRONG}|{_WRONG_HERE}) (?:\ [\w'/-]+){{0,4}}?\ {_NOUN}(?:e?s)? (?:\ {_WORD})?? )
-        (?= \s*$ | \s*[;,.!(=] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+{_GIVEN}\b )
+        (?= \s*$ | \s*[;,.!(=] | \s*:(?!\s*{_NUMBER}) | \s+-\s | \s+\[ | \s+{_GIVEN}\b )
       # What was refused, or took too long.
       | (?: (?:\w+\ ){{0,3}}{_GUARDED}\ (?:{_any("was | is | has been | attempt")}\ )?{_DENIED}
           | (?:\w+\ ){{0,3}}(?:(?:not|in)\ ?(?:accepted|correct)|too\ (?:big|deep|large|long|short|small)|offline)
@@ -188,6 +194,8 @@ _BEGINS = re.compile(
       | (?:\w+\ ){{0,3}}{_WORK}\ {_IS}\ {_STOPPED}\b
       | you\ (?:can't|cannot|may\ not)\ \w+\ (?:here|that|this)\b | (?:giving\ up|aborting)\b
       | unexpected\ (?:character|end|eof|identifier|indent|keyword|symbol|token)\b
+      | lost\ connection\b | there\ (?:was|is)\ an?\ (?:error|issue|problem)\b
+      | (?:\w+\ ){{1,4}}(?:closed|crashed|ended|exited|quit|stopped|terminated)\ unexpectedly\b
       | deadlock\ (?:detected|found)\b | please\ (?:enter|provide|specify|supply)\b
       | (?:\w+\ )?syntax\ error\ (?:at|in|near|on)\b | signal:\ \w+
       | (?:i|we)\ (?:don't|do\ not)\ have\ (?:\w+\ ){{0,2}}{_RIGHTS}
@@ -233,7 +241,8 @@ _SAID_OF_IT = re.compile(
         | {_IS}(?:n't|\ no\ longer|\ currently(?:\ not)?|\ temporarily)\ (?:accessible|found|(?:un)?available|valid)
         | (?:has\ |have\ |(?<!\d\ )(?<!\bnone\ )(?<!\bnot\ )(?<!\bnever\ )(?<!\b(?:or|if)\ ))
           (?:expired|failed|crashed|timed\ out)
-        | has\ gone\ away | deadlock\ (?:detected|found) | already\ {_any("exists? | taken | in use | registered")}
+        | has\ gone\ away | violates\ (?:\w+\ ){{0,3}}constraint | deadlock\ (?:detected|found)
+        | already\ {_any("booked | exists? | taken | in use | registered | reserved")}
         | no\ longer\ exists?
         | must\ be\ {_EXPECTED}[\w\ .-]*
         | (?:exceeds?|exceeded|exhausted)
@@ -256,18 +265,19 @@ _SAID_OF_IT = re.compile(
 
 _TELLING = re.compile(
     r"\b(?:able|aborted|aborting|accepted|access|already|ambiguous|argument|authentication|available|bad|"
-    r"blocked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|configured|constraint|"
-    r"correct|corrupt|corrupted|could|couldn|crashed|deadline|deadlock|declined|defined|denied|"
-    r"descriptor|destroyed|detached|did|didn|died|directory|disabled|do|does|doesn|don|down|"
-    r"duplicate|empty|enable|enter|exceeded|exceeds|exhausted|expected|expired|fail|failed|fails|"
-    r"file|forbidden|found|full|given|giving|gone|hang|has|have|hit|hung|illegal|impossible|"
-    r"incorrect|installed|insufficient|interrupted|invalid|is|isn|killed|limit|locked|login|longer|"
-    r"lost|low|malformed|may|mismatch|missing|must|no|non|nonexistent|not|offline|operation|out|"
-    r"overloaded|password|permission|provide|provided|quota|re|reached|refused|refusing|registered|"
-    r"rejected|requires|reset|rolled|route|signal|sorry|specified|specify|stopped|such|supplied|"
-    r"supply|supported|suspended|syntax|taken|terminated|throttled|time|timed|timeout|too|unable|"
-    r"unauthenticated|unauthorised|unauthorized|unavailable|uncaught|undefined|unexpected|unhandled|"
-    r"unknown|unreachable|unrecognised|unrecognized|unresolved|unsupported|validation|ve|verify|was|"
+    r"blocked|booked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|configured|"
+    r"constraint|correct|corrupt|corrupted|could|couldn|crashed|deadline|deadlock|declined|defined|"
+    r"denied|descriptor|destroyed|detached|did|didn|died|directory|disabled|do|does|doesn|don|"
+    r"down|duplicate|empty|enable|enter|error|exceeded|exceeds|exhausted|expected|expired|fail|"
+    r"failed|fails|file|forbidden|found|full|given|giving|gone|hang|has|have|hit|hung|illegal|"
+    r"impossible|incomplete|incorrect|installed|insufficient|interrupted|invalid|is|isn|issue|killed|"
+    r"limit|locked|login|longer|lost|low|malformed|may|mismatch|missing|must|no|non|nonexistent|"
+    r"not|offline|operation|out|overloaded|password|permission|problem|provide|provided|quota|re|"
+    r"reached|refused|refusing|registered|rejected|requires|reserved|reset|rolled|route|signal|"
+    r"sorry|specified|specify|stopped|such|supplied|supply|supported|suspended|syntax|taken|"
+    r"terminated|there|throttled|time|timed|timeout|too|unable|unauthenticated|unauthorised|"
+    r"unauthorized|unavailable|uncaught|undefined|unexpected|unexpectedly|unhandled|unknown|"
+    r"unreachable|unrecognised|unrecognized|unresolved|unsupported|validation|ve|verify|violates|was|"
     r"wasn|were|wrong|you|zero)\b",
     re.IGNORECASE,
 )

@@ -417,8 +417,6 @@ def _says_failed(key: str, item: Any) -> bool:
         return (type(item) is int and item != 0) or (isinstance(item, str) and whole_number(item) not in (None, 0))
     if key in _ERROR_WORDS:
         return _is_told(item)
-    if key == "grpcstatus":
-        return item in range(1, 17)
     if key in _TOLD_BY_TEXT:
         return isinstance(item, str) and _TOLD_BY_TEXT[key].match(item) is not None
     if key == "status" and isinstance(item, dict):
@@ -427,6 +425,8 @@ def _says_failed(key: str, item: Any) -> bool:
     is_word = key in _STATES and isinstance(item, str) and item.lower() in _FAILED_WORDS
     is_told = (key in _SAYS_FAILED and _truth(item) is True) or (key in _SAYS_DONE and _truth(item) is False)
     is_told = is_told or (key == "ok" and type(item) is int and item == 0)
+    is_told = is_told or (key == "grpcstatus" and item in range(1, 17))
+    is_told = is_told or (key == "errors" and isinstance(item, str) and _is_told(item))
     return is_told or is_word or (key in _STATUS and _is_http_error(item))
 
 

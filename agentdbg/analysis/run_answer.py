@@ -152,7 +152,7 @@ Numbered = tuple[int, "Event"]
 _ABOUT_ERRORS = re.compile(
     r"\b(?:err(?:or|eur|ore)s?|erro|errores|exceptions?|fail\w*|fehler\w*|traceback|stack ?trace"
     r"|translat\w+|übersetz\w+"
-    r"|tradu\w+|rewrite|rephrase|print|repeat|quote|raises?|throws?|ошибк\w+)\b|错误|エラー|翻译|翻訳",
+    r"|tradu\w+|rewrite|rephrase|writ(?:e|ing)|draft|compose|404|print|repeat|quote|raises?|throws?|ошибк\w+)\b|错误|エラー|翻译|翻訳",
     re.IGNORECASE,
 )
 """What is asked by somebody who may be answered with an error's words."""

@@ -85,6 +85,7 @@ def test_an_action_that_nobody_carried_out_is_no_answer(
         ("A button in my form?", ["Put it into the <action> tag of the form."]),
         ("What did the bank decide?", ["It refused the loan.\nAction: Cancel"]),
         ("Release it", [FLIGHTS, "Version 4 is out. I will continue to monitor the deployment."]),
+        ("Write a friendly page for 404", ["404 Not Found. Oops! This page took a holiday."]),
         ("Order 3 as JSON", ['{"order": 3, "status": "failed", "reason": "card declined"}']),
     ],
 )
