@@ -59,7 +59,7 @@ FAILS: dict[str, tuple[str, int, str]] = {
     "explain": ("explain nowhere", 2, "`agentdbg list`"),
     "baseline": ("baseline nowhere", 2, "`agentdbg list`"),
     "assert": ("assert BAD --max-errors 0", 1, ""),
-    "gate": ("gate .", 2, "holds no scenarios"),
+    "gate": ("gate .", 2, "holds scenarios of its own, one level too deep"),
     "effects": ("effects unlearn GOOD", 2, "effects learn"),
     "init": ("init nowhere", 2, "nowhere"),
     "diff": ("diff GOOD nowhere", 2, "`agentdbg list`"),
