@@ -12,7 +12,7 @@ import re
 import tempfile
 import threading
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -107,7 +107,7 @@ class Contents:
         return begin, len(text)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Step:
     """
     One event as it is compared.
@@ -136,6 +136,8 @@ class Step:
     depth: int = 0
     words: Any = None
     """What `likeness` keeps of it."""
+    _families: frozenset[str] | None = None
+    _action: int | str | None = None
 
     @property
     def content(self) -> dict[str, Any]:
@@ -146,16 +148,23 @@ class Step:
         """What the model answered, read when it is needed."""
         return answer(self.content.get("response"))
 
-    @cached_property
+    @property
     def families(self) -> frozenset[str]:
         """Two steps that share one can be each other, changed: the kind, and its tool or each that a model asks for."""
-        if self.kind == LLM and (calls := self.said.calls):
-            return frozenset(f"{LLM}:{call.name}" for call in calls)
-        return frozenset({str(self.kind) if self.kind in _NAMELESS else f"{self.kind}:{self.name}"})
+        if self._families is None:
+            calls = self.said.calls if self.kind == LLM else ()
+            alone = str(self.kind) if self.kind in _NAMELESS else f"{self.kind}:{self.name}"
+            self._families = _one_set(frozenset(f"{LLM}:{call.name}" for call in calls) or frozenset({alone}))
+        return self._families
 
-    @cached_property
+    @property
     def action(self) -> int | str:
         """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
+        if self._action is None:
+            self._action = self._read_action()
+        return self._action
+
+    def _read_action(self) -> int | str:
         if self.kind == LLM and (calls := self.said.calls):
             return fingerprint([[call.name, normal_form(call.args)] for call in calls])
         if self.kind == TOOL:
@@ -163,6 +172,12 @@ class Step:
         if self.kind in (START, END, SPAN):
             return f"{self.kind}:{self.name if self.kind == SPAN else ''}"
         return self.key
+
+
+@lru_cache(maxsize=1_000)
+def _one_set(families: frozenset[str]) -> frozenset[str]:
+    """The same set for all steps that have equal ones: a hundred thousand steps have a few."""
+    return families
 
 
 def comparable(step: Step, content: dict[str, Any]) -> list[Any]:
