@@ -19,12 +19,12 @@ from agentdbg.control.effects_guard import Allowed, Paused, guard, not_guarded, 
 from agentdbg.control.inputs import LiveInputs
 from agentdbg.control.replay_verdict import keep_verdicts
 from agentdbg.control.session import Session
+from agentdbg.control.sleeping import skip_sleep
 from agentdbg.control.surroundings import (
     DivertedLogs,
     RecordedClock,
     missing_keys,
     seed_random,
-    skip_sleep,
     stand_in_for_keys,
 )
 from agentdbg.recorder.context import live_runs

@@ -20,6 +20,7 @@ from agentdbg.control.gate import running_loop
 from agentdbg.control.plan import Diverge, Enter, Give, Live, ReplayPlan, Serve
 from agentdbg.control.recorded_answers import CannotServe, change_arguments, make_answer
 from agentdbg.control.replayed_run import OpenCall, ReplayedRun
+from agentdbg.control.sleeping import is_timeout
 from agentdbg.control.tapes import undated
 from agentdbg.control.telemetry import accepted, is_telemetry
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
@@ -439,7 +440,7 @@ async def _after_timeouts(recorded: RecordedCall) -> None:
     loop = running_loop()
     due = loop.time() + lasted_s
     # A loop that is not Python's own (uvloop) does not show what it will do.
-    set_now = [timer for timer in list(getattr(loop, "_scheduled", ())) if timer.when() <= due and _is_timeout(timer)]
+    set_now = [timer for timer in list(getattr(loop, "_scheduled", ())) if timer.when() <= due and is_timeout(timer)]
     for timer in sorted(set_now):
         while not timer.cancelled() and loop.time() <= timer.when():
             later = loop.create_future()
@@ -450,12 +451,6 @@ async def _after_timeouts(recorded: RecordedCall) -> None:
 def _settle(future: Any) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _is_timeout(timer: Any) -> bool:
-    """Whether somebody waits no longer than until then: not a pause, nor a piece of work for later."""
-    name = getattr(timer._callback, "__qualname__", "")  # noqa: SLF001 -- None once it was cancelled
-    return "timeout" in name or name == "_release_waiter"
 
 
 async def _until_cancelled() -> None:

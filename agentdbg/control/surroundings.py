@@ -1,8 +1,8 @@
 """
-What a program meets besides its calls: the clock, random numbers, sleeping.
+What a program meets besides its calls: the clock, random numbers, keys, log files.
 
-In a replay the clock shows the time of the recording, random numbers begin with the recorded seed, and nobody sleeps
-for long. What cannot be controlled is listed in the report.
+In a replay the clock shows the time of the recording, and random numbers begin with the recorded seed. What cannot be
+controlled is listed in the report.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from agentdbg.control.recorded import RecordedCall
     from agentdbg.control.tapes import RecordedRun
 
-__all__ = ["RecordedClock", "begin_random", "missing_keys", "seed_random", "skip_sleep", "stand_in_for_keys"]
+__all__ = ["RecordedClock", "begin_random", "missing_keys", "seed_random", "stand_in_for_keys"]
 
-_SHORT_SLEEP_S = 0.05
 _NO_KEY = "no-key-in-a-replay"
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _KEYS = {
@@ -302,41 +301,3 @@ class DivertedLogs:
         self._is_over = True
         while self._undo:
             self._undo.pop()()
-
-
-def skip_sleep() -> Callable[[], None]:
-    """Let sleeps of more than 50 ms take no time; gives what undoes it."""
-    undo: list[tuple[Any, str, Any]] = []
-
-    def replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        original = getattr(owner, name)
-        undo.append((owner, name, original))
-        setattr(owner, name, functools.wraps(original)(make(original)))
-
-    replace(time, "sleep", _short)
-    when_imported(["asyncio"], lambda _: _replace_in_asyncio(replace))
-
-    def restore() -> None:
-        for owner, name, original in undo:
-            setattr(owner, name, original)
-
-    return restore
-
-
-def _replace_in_asyncio(replace: Callable[[Any, str, Callable[[Any], Any]], None]) -> None:
-    for module in ("asyncio", "asyncio.tasks"):
-        replace(sys.modules[module], "sleep", _short_async)
-
-
-def _short(sleep: Callable[[float], None]) -> Callable[[float], None]:
-    def sleep_shortly(seconds: float, /) -> None:
-        sleep(0 if seconds > _SHORT_SLEEP_S else seconds)
-
-    return sleep_shortly
-
-
-def _short_async(sleep: Callable[..., Any]) -> Callable[..., Any]:
-    async def sleep_shortly(delay: float, result: Any = None, **kwargs: Any) -> Any:
-        return await sleep(0 if delay > _SHORT_SLEEP_S else delay, result, **kwargs)
-
-    return sleep_shortly
