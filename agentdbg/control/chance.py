@@ -75,7 +75,10 @@ class Chance:
         self.read_from = time.monotonic()
         """When the clock was last set; since then it ticks as long as the program works now."""
         self._drawn: deque[str] = deque(maxlen=_MOST_DRAWN)
-        self._joined = ""
+        self._latest = object()
+        """Another one after each that is drawn, in whatever thread."""
+        self._joined = (object(), "")
+        """All that was drawn as one text, and up to where."""
         self._now_for: dict[str, str] = {}
         """By what was recorded: what stands in its place now."""
         self._folders: dict[str, str] = {}
@@ -119,21 +122,18 @@ class Chance:
                 self._note_id(uuid.UUID(bytes=made, version=4))
             self._drawn.append(base64.b64encode(made).decode())
             self._drawn.append(base64.urlsafe_b64encode(made).decode())
-            self._joined = ""
+            self._latest = object()
 
     def _note_id(self, made: uuid.UUID) -> None:
         self._drawn.append(made.hex)
-        self._joined = ""
+        self._latest = object()
 
     def _is_drawn(self, text: str) -> bool:
-        if not self._joined:
-            self._joined = "\n".join(["", *self._drawn, ""])
-        return any(self._holds(piece) for piece in (text.replace("-", "").lower(), text.rstrip("=")))
-
-    def _holds(self, piece: str) -> bool:
-        if len(piece) > _SHORT:
-            return piece in self._joined
-        return f"\n{piece}" in self._joined or f"{piece}\n" in self._joined or f"{piece}=" in self._joined
+        latest, (joined_to, joined) = self._latest, self._joined
+        if joined_to is not latest:
+            joined = "\n".join(["", *self._drawn, ""])
+            self._joined = (latest, joined)
+        return any(_holds(joined, piece) for piece in (text.replace("-", "").lower(), text.rstrip("=")))
 
     # What stands for what.
 
@@ -236,6 +236,12 @@ class Chance:
             for pattern in (_TOKEN, _ENCODED):
                 text = pattern.sub(lambda found: self._now_for.get(found[0], found[0]), text)
         return text
+
+
+def _holds(joined: str, piece: str) -> bool:
+    if len(piece) > _SHORT:
+        return piece in joined
+    return f"\n{piece}" in joined or f"{piece}\n" in joined or f"{piece}=" in joined
 
 
 def _unequal(recorded: Any, now: Any) -> Iterator[tuple[Any, Any]]:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections import deque
 from email.utils import formatdate
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,28 @@ def test_a_number_is_not_found_by_chance_among_many_ids(watching: Chance) -> Non
 
     assert not watching.is_same("refund order 482913", f"refund order {last[5:11]}", None)
     assert watching.is_same("refund order 482913", f"refund order {last[:6]}", None)
+
+
+class _DrawnFromMeanwhile(deque[str]):
+    """Another thread draws while this is gone through."""
+
+    def __iter__(self) -> Iterator[str]:
+        known = list(super().__iter__())
+        self.told.append(uuid.uuid4().hex)
+        return iter(known)
+
+    told: list[str]
+
+
+def test_what_another_thread_draws_meanwhile_is_known(watching: Chance) -> None:
+    """In a pool each worker draws its own ids, at any moment."""
+    drawn = _DrawnFromMeanwhile(maxlen=100)
+    drawn.told = []
+    watching._drawn = drawn
+    recorded = uuid.uuid5(uuid.NAMESPACE_URL, "a").hex
+
+    assert not watching.is_same(recorded, "f" * 32, None)
+    assert watching.is_same(recorded, drawn.told[0], None)
 
 
 def test_the_address_of_a_crash_is_no_address_of_an_object() -> None:
