@@ -157,7 +157,8 @@ def read_baseline(path: Path) -> Baseline:
             f"the baseline {path} cannot be read: {reason}; `agentdbg baseline RUN --out {path}` makes one"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the baseline {path} is not JSON that can be used: {error}") from None
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise UsageError(f"the baseline {path} is not JSON that can be used: {why}") from None
     return parse_baseline(content, str(path))
 
 

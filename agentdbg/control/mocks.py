@@ -259,7 +259,8 @@ def _json(text: str, whole: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f'--mock {whole}: that is not JSON ({error}); a text needs quotes, as in "done"') from None
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise UsageError(f'--mock {whole}: that is not JSON ({reason}); a text needs quotes, as in "done"') from None
 
 
 def _one_after_the_other(values: list[Any]) -> Callable[..., Answer]:

@@ -228,6 +228,15 @@ def look_around() -> None:
         agentdbg.record_outcome(True, score=0.5, why="it was right")
 
 
+def draw_by_chance() -> None:
+    with agentdbg.traced_run("drawing"):
+        assert agentdbg.draw("number", max, 3, 4) == 4
+        agentdbg.draw("odd", Odd)
+        with contextlib.suppress(LookupError):
+            agentdbg.draw("failing", {}.__getitem__, "missing")
+    assert agentdbg.draw("outside", int) == 0
+
+
 class Holder:
     """Methods of every kind."""
 
@@ -264,6 +273,7 @@ PROGRAMS: dict[str, Callable[[], object]] = {
     "async": lambda: run_async(async_agent()),
     "async generators": lambda: run_async(async_generators()),
     "looking": look_around,
+    "draws": draw_by_chance,
     "long values": record_long_values,
     "deciders": let_others_decide,
 }
