@@ -18,6 +18,7 @@ _AGENTS = "agents and tools where it runs them, model calls by their requests"
 _NOTHING = ""
 
 KNOWN_PACKAGES: dict[str, str] = {
+    "ag2": _CLIENTS,
     "agents": "an integration",
     "agno": _AGENTS,
     "ai21": _HTTP,
