@@ -68,7 +68,7 @@ _LABELLED = re.compile(
         \ (?:(?:has\ )?(?:occurred|happened)|was\ (?:raised|thrown|returned))\b
       | (?:oops\W+)?something\ went\ wrong\b | (?-i:[A-Z])\w*error\ [45]\d\d\b
       | (?:the\ )?tool\ (?:\w+\ )?(?:returned|raised)\ an?\ (?:error|exception)\b
-      | [\w.]+(?:Error|Exception)\s*$ | (?:error|fatal|failed)[.!]?\s*$ | \w+:\ panic!\ (?=\()
+      | [\w.]+(?:Error|Exception)\s*$ | (?:aborted|error|fatal|failed)[.!]?\s*$ | \w+:\ panic!\ (?=\()
       | (?-i:[A-Z][a-z]+(?:\ [a-z]+){0,2}\ (?<!uman\ ))error
           (?:\ at\ (?:char|col|line|pos)\w*\ \d+[^\n]*)?[.!]?\s*$
       | (?-i:E[A-Z]{4,}|[A-Z]\w+BackOff|OOMKilled)\s*$

@@ -78,7 +78,7 @@ _NO_STATEMENT = re.compile(
         # Somebody speaks, a condition, a heading, something that was done.
         "i | i'm | we | hi | hello | yes | sure | thanks? | since | because | although | if | when | whenever | unless"
         " | once | in case | where | why | how | what | notes? | tip | make sure | ensure | check | some | most | many"
-        " | no | none | nothing | ticket | issue | email | mail | subject | news | alert | rule | policy | successfully"
+        " | no | none | nothing | ticket | issue | subject | news | alert | rule | policy | successfully"
         " | fixed | resolved | recovered | created | added | updated | merged | deleted | removed | renamed | restored"
         " | ignored | handled | retried | retrying | closed"
     )
@@ -178,7 +178,7 @@ _BEGINS = re.compile(
       | (?:[\w/]+\ ){{0,3}}time-?out
         (?=\s*$ | \s*[.!] | \s*:(?!\s*{_NUMBER})\s | \ {_any("after | exceeded | waiting | while")}\b )
       | no\ (?:\w+\ ){{1,3}}exists?\b | there\ (?:is|was)\ no\ (?:\w+\ ){{1,3}}(?:called|matching|named|with)\ \S
-      | (?:i|we)\ (?:found|could\ find)\ no\ \w | empty\ (?:body|reply|response)\b
+      | (?:i|we)\ (?:found|could\ find)\ no\ \w | empty\ (?:body|reply|response|result)\b
       | (?:please\ )?verify\ (?:that\ )?you\ are\ (?:not\ )?(?:a\ )?(?:human|robot)
       | {_any("argument | field | flag | key | option | parameter | property")}\ Q
         \ is\ {_any("required | missing | invalid")}
@@ -194,6 +194,7 @@ _BEGINS = re.compile(
       | (?:\w+\ ){{0,3}}{_WORK}\ {_IS}\ {_STOPPED}\b
       | you\ (?:can't|cannot|may\ not)\ \w+\ (?:here|that|this)\b | (?:giving\ up|aborting)\b
       | unexpected\ (?:character|end|eof|identifier|indent|keyword|symbol|token)\b
+      | temporary\ failure\b | (?:i|we)\ (?:was|were|am|are)\ not\ able\ to\b
       | lost\ connection\b | there\ (?:was|is)\ an?\ (?:error|issue|problem)\b
       | (?:\w+\ ){{1,4}}(?:closed|crashed|ended|exited|quit|stopped|terminated)\ unexpectedly\b
       | deadlock\ (?:detected|found)\b | please\ (?:enter|provide|specify|supply)\b
@@ -255,7 +256,7 @@ _SAID_OF_IT = re.compile(
           | is\ not\ {_IS_NOT} | is\ outside\ (?:of\ )?the\ (?:allowed|permitted|valid)
           | is\ in\ the\ past | is\ password[ -]protected | appears?\ to\ have\ (?:crashed|died|failed)
           | but\ \w+\ is\ false
-          | has\ no\ attribute
+          | has\ no\ {_any("attribute | column | member | method | property")} | is(?:n't|\ not)\ working
           | {_any("password | authentication | login | captcha")}\ (?:is\ )?required | got\ an\ unexpected
           | {_any("cannot | can't | could not | couldn't | unable to")}
             \ {_any("access|connect|create|find|load|open|read|remove|resolve|stat")}
@@ -265,7 +266,7 @@ _SAID_OF_IT = re.compile(
 
 _TELLING = re.compile(
     r"\b(?:able|aborted|aborting|accepted|access|already|ambiguous|argument|authentication|available|bad|"
-    r"blocked|booked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|configured|"
+    r"blocked|booked|broken|busy|by|can|canceled|cancelled|cannot|captcha|closed|column|configured|"
     r"constraint|correct|corrupt|corrupted|could|couldn|crashed|deadline|deadlock|declined|defined|"
     r"denied|descriptor|destroyed|detached|did|didn|died|directory|disabled|do|does|doesn|don|"
     r"down|duplicate|empty|enable|enter|error|exceeded|exceeds|exhausted|expected|expired|fail|"
@@ -275,10 +276,10 @@ _TELLING = re.compile(
     r"not|offline|operation|out|overloaded|password|permission|problem|provide|provided|quota|re|"
     r"reached|refused|refusing|registered|rejected|requires|reserved|reset|rolled|route|signal|"
     r"sorry|specified|specify|stopped|such|supplied|supply|supported|suspended|syntax|taken|"
-    r"terminated|there|throttled|time|timed|timeout|too|unable|unauthenticated|unauthorised|"
-    r"unauthorized|unavailable|uncaught|undefined|unexpected|unexpectedly|unhandled|unknown|"
-    r"unreachable|unrecognised|unrecognized|unresolved|unsupported|validation|ve|verify|violates|was|"
-    r"wasn|were|wrong|you|zero)\b",
+    r"temporary|terminated|there|throttled|time|timed|timeout|too|unable|unauthenticated|"
+    r"unauthorised|unauthorized|unavailable|uncaught|undefined|unexpected|unexpectedly|unhandled|"
+    r"unknown|unreachable|unrecognised|unrecognized|unresolved|unsupported|validation|ve|verify|"
+    r"violates|was|wasn|were|wrong|you|zero)\b",
     re.IGNORECASE,
 )
 """A sentence with none of these words is looked at no further."""
