@@ -108,6 +108,10 @@ def spoken(result: Any) -> str | None:
         for key in _ANSWER_KEYS:
             if isinstance(result.get(key), str) and result[key].strip():
                 return str(result[key])
+        if result.get("role") == "assistant" and isinstance(result.get("content"), list):  # the message itself
+            parts = [part.get("text") for part in result["content"] if isinstance(part, dict)]
+            if words := "\n".join(part for part in parts if isinstance(part, str) and part.strip()):
+                return without_closing_word(words) or None
         if isinstance(result.get("messages"), list):
             return _last_turn(conversation.turns(result, last=_ANSWERS_OPENED))
     return plain_text(outcome_of(result, room=300))

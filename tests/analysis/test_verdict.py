@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agentdbg.analysis.run_answer import first_request
+from agentdbg.analysis.run_answer import first_request, spoken
 from agentdbg.analysis.stats import figures
 from agentdbg.analysis.verdict import headline, headline_from_tail, judge
 from tests.analysis.story import Story
@@ -479,3 +479,10 @@ def test_what_a_program_wrote_before_the_user_is_not_what_was_asked() -> None:
     story.end()
 
     assert first_request(story.tally()) == "Fix the <b>till</b>."
+
+
+def test_an_answer_that_is_a_message_is_its_words() -> None:
+    """A program that returns the model's last message has answered with what is in it."""
+    said = [{"type": "output_text", "text": "Mended."}, {"type": "output_text", "text": "It holds."}]
+
+    assert spoken({"role": "assistant", "content": said}) == "Mended.\nIt holds."
