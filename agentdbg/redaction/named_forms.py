@@ -57,7 +57,7 @@ ROUGHLY = [
     rf"{_GIVEN_A_KEY}",
     rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{10}}",
     r"(?:\|\||\?\?| or)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-.~=]{8}",
-    rf"(?:name|key)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}(?:[ \t][^<>]*)?>",
+    rf"(?:[Nn]ame|[Kk]ey)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}(?:[ \t][^<>]*)?>",
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
     r"jdbc:oracle|sqlplus|(?:imp|exp)dp ",
@@ -181,11 +181,11 @@ _FALLBACK = re.compile(
 )
 """`process.env.API_KEY || "…"`."""
 _ELEMENT = re.compile(
-    rf"(?:name|key)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}(?:[ \t][^<>]{{0,80}})?>"
+    rf"(?:[Nn]ame|[Kk]ey)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}(?:[ \t][^<>]{{0,80}})?>"
     rf"(?:\s{{0,20}}<\w{{1,20}}>)?(?P<secret>[^<>\s]{{6,200}})<"
 )
 """`<string name="google_maps_key">…</string>`, `<setting name="ApiSecret"><value>…</value>`."""
-_OPENS_ELEMENT = ("name=", "key=")
+_OPENS_ELEMENT = ("name=", "key=", "Name=", "Key=")
 _MARKED = re.compile(
     rf"(?<![A-Za-z0-9_\-])(?P<owner>{_OWNER})[_\-](?P<marker>{_MARKERS})[_\-](?![a-z]{{2,20}}[_\-])(?P<secret>[A-Za-z0-9_\-]{{16,200}})"
 )

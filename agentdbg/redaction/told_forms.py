@@ -37,11 +37,13 @@ ROUGHLY = [
     ),
     rf"toCharArray|(?i:{_MAKERS})[A-Za-z0-9_.]*[ \t]*[(\\\"']",
     r"[?&]code=[A-Za-z0-9_\-%.]{20}",
+    r" (?:set|changed|reset|updated) to ",
 ]
 WORDS = (
     "connect(", "connection(", "pdo(", "mysqli(", "tochararray", "hashlib.", "hmac", "rypt", "hashpw", "signwith",
     "bkdf2", "passw", "pw_set", "create_user", "createuser", "sendline", "wifi.begin", "basic ", "basic:", "cred",
     "log in", "login", "sign in", "-u ", "-a ", "userpwd", "auth ", "auth:", "echo ", "&code=", "?code=",
+    "set to ", "changed to ", "updated to ",
     *(f"{end} {what}" for end in "nysea" for what in ("code", "pin", "passcode", "passpin")),
 )  # fmt: skip
 
@@ -62,6 +64,11 @@ def told_forms(text: str) -> Iterator[Span]:
 
 def _is_of_login(value: str) -> bool:
     return is_told(value) and any(map(str.isdigit, value))
+
+
+def _is_chosen(value: str) -> bool:
+    """Whether digits and capitals or signs are mixed, as in no name of a file."""
+    return _is_of_login(value) and any(letter.isupper() or letter in "!@#$%^&*" for letter in value)
 
 
 _SNAKE = re.compile(r"[a-z0-9_]*")
@@ -118,6 +125,15 @@ _FORMS = (
             re.IGNORECASE,
         ),
         _is_any,
+    ),
+    # `The password of bob has been set to …`
+    _Form(
+        (" to ",),
+        re.compile(
+            r"(?i:\b(?:password|passcode|passphrase|secret|token)\b)[^\n.]{0,60}? (?:set|changed|reset|updated) to "
+            r"[*`\"']{0,2}(?P<secret>[^\s\"'`*]{5,100}[^\s\"'`*.,;:!?)])"
+        ),
+        _is_chosen,
     ),
     # What somebody has logged in with, or calls a function with.
     _Form(
