@@ -145,7 +145,7 @@ class KnownCall:
             if self.decided is not None:
                 self.decided.call.gave = functools.partial(self._whole, None)
         if len(self._items) < _MOST_ITEMS:
-            self._items.append(item)
+            self._items.append(item if self._taped is None else self._taped.as_it_is_now(item))
         elif self._taped is not None:
             self._taped.lost(f"it yielded more than {_MOST_ITEMS:,} items")
 

@@ -27,6 +27,7 @@ from agentdbg.events import new_id
 from agentdbg.faults import Shield, pass_on
 from agentdbg.interruptions import is_interruption
 from agentdbg.own_os import os
+from agentdbg.redaction.sealed_items import own_copy
 from agentdbg.storage.layout import TAPE_FILE
 from agentdbg.storage.writer import RunWriter
 from agentdbg.tape import program
@@ -133,6 +134,11 @@ class TapeCall:
             self._note_changes()
         else:
             self._end({"err": error})
+
+    def as_it_is_now(self, item: Any) -> Any:
+        """A list or dict of Python's own types as it is now, whatever is done to it later; any other value itself."""
+        raw = raw_bytes(item) if type(item) in (dict, list) else None
+        return item if raw is None else own_copy(raw)
 
     def yielded(
         self, items: list[Any], value: Any = None, error: BaseException | None = None, *, is_closed: bool = False

@@ -362,6 +362,31 @@ def test_a_list_that_a_tool_changed_is_changed_again() -> None:
     assert again(program, run_id) == live
 
 
+@tool
+def pieces(many: int) -> Iterator[dict[str, Any]]:
+    ran.append("pieces")
+    for number in range(many):
+        yield {"number": number, "drawn": nap.random()}
+
+
+@tool
+def enrich(piece: dict[str, Any]) -> int:
+    ran.append("enrich")
+    piece["more"] = nap.randrange(1_000)
+    return len(piece)
+
+
+def test_what_a_generator_gave_is_what_it_was_when_it_gave_it() -> None:
+    """A pipeline adds to each piece as it passes; the next step was then given what it had made itself."""
+
+    def program() -> Any:
+        return [(enrich(piece), piece) for piece in pieces(3)]
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
+
+
 @dataclasses.dataclass
 class Line:
     sku: str
