@@ -320,7 +320,8 @@ _COMMANDS = {
         r"\bhtpasswd[ \t]{1,4}-[A-Za-z]*b[A-Za-z]*[ \t]{1,4}\S{1,200}[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>\S{1,200})"
     ),
     ("add_user", "change_password"): re.compile(
-        r"\b(?:add_user|change_password)[ \t]{1,4}[\w.@\-]{1,64}[ \t]{1,4}\\*[\"']?(?P<secret>[^\s\"'\\(=]{4,100})"
+        r"\brabbitmqctl[ \t][^\n|;&]{0,80}?\b(?:add_user|change_password)[ \t]{1,4}"
+        r"[\w.@\-]{1,64}[ \t]{1,4}\\*[\"']?(?P<secret>[^\s\"'\\(=]{4,100})"
     ),
     ("net use",): re.compile(
         r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"

@@ -341,6 +341,7 @@ HARMLESS = [
     "auth=aws_auth, cookies=session_cookies",
     "WHERE api_key = $1 AND token = $2",
     "the asp.net user interface element",
+    "the add_user method returns nothing, the change_password view redirects",
     "passphrase: empty for no passphrase",
     "Passphrase: required to unlock the key\nPassphrase: wrong or not given",
     "the net user growth of 2025, and net user accounts: Administrator Guest",
