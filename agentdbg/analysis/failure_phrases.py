@@ -95,9 +95,9 @@ def states_foreign_failure(sentence: str) -> bool:
     """Whether the first sentence of a text states a failure in another language than English."""
     if _LABELLED.match(sentence):
         return True
+    is_unspaced = not sentence.isascii() and any(phrase in sentence for phrase in _UNSPACED)
+    if not is_unspaced and _TELLING.isdisjoint(_WORD.findall(sentence.lower())):
+        return False  # most sentences; what follows takes longer
     if _GOOD_NEWS.search(sentence):
         return False
-    if not sentence.isascii() and any(phrase in sentence for phrase in _UNSPACED):
-        return True
-    words = _WORD.findall(sentence.lower())
-    return not _TELLING.isdisjoint(words) and _PHRASED.match(sentence) is not None
+    return is_unspaced or _PHRASED.match(sentence) is not None
