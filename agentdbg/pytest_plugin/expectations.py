@@ -140,10 +140,11 @@ def _failure_text(report: Report) -> str:
 
 
 class Accepted(NamedTuple):
-    """A baseline of a session: its file, and how many runs made it."""
+    """A baseline of a session: its file, how many runs made it, and whether the file had to be written."""
 
     path: Path
     runs: int
+    is_written: bool
 
 
 def write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[Accepted]) -> str:
@@ -169,9 +170,10 @@ def _write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[
     for path, baselines in by_path.items():
         # In one order whatever order the tests ran in, on however many workers.
         baseline = combine(sorted(baselines, key=lambda one: (one.runs[0].run_name, one.runs[0].started_at)))
-        if path in news or _content(read_baseline(Path(path))) != _content(baseline):
+        is_written = path in news or _content(read_baseline(Path(path))) != _content(baseline)
+        if is_written:
             write_baseline(Path(path), baseline)
-        accepted.append(Accepted(Path(path), len(baseline.runs)))
+        accepted.append(Accepted(Path(path), len(baseline.runs), is_written))
 
 
 def _content(baseline: Baseline) -> dict[str, Any]:
