@@ -254,16 +254,14 @@ def test_a_result_that_holds_nothing_is_known_in_every_shape() -> None:
     assert [result for result in FULL if is_empty(result)] == []
 
 
-@pytest.mark.parametrize("result", SHAPES["failures"], ids=repr)
-def test_a_failure_is_recognised_whoever_words_it(result: Any) -> None:
+def test_a_failure_is_recognised_whoever_words_it() -> None:
     """Nobody tells the tools of the world how to say it; what they share is their grammar."""
-    assert error_in_result(result) or is_empty(result)
+    assert [result for result in SHAPES["failures"] if not error_in_result(result) and not is_empty(result)] == []
 
 
-@pytest.mark.parametrize("result", SHAPES["results"], ids=repr)
-def test_a_result_full_of_errors_is_a_result(result: Any) -> None:
+def test_a_result_full_of_errors_is_a_result() -> None:
     """Agents read logs, manuals and code all day; a false alarm at each would hide the true ones."""
-    assert error_in_result(result) is None
+    assert [result for result in SHAPES["results"] if error_in_result(result) is not None] == []
 
 
 @pytest.mark.parametrize("result", [{"Failed": []}, {"UnprocessedItems": {}, "FailedRecordCount": 0}], ids=repr)

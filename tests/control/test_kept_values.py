@@ -36,20 +36,21 @@ def shown(value: Any) -> Any:
 def test_a_long_conversation_is_edited_at_its_end_and_nothing_of_it_is_lost() -> None:
     """Too long to be shown whole, it has a mark in its middle; the program gets what the mark stands for."""
     messages = [{"role": "user", "content": f"{n}: " + "word " * 2_000} for n in range(300)]
-    edited = shown(messages)
+    before = shown(messages)
+    edited = copy.deepcopy(before)
     assert len(edited) < 300
     edited[-1]["content"] = "short"
 
-    whole = kept_where_unchanged(messages, shown(messages), edited)
+    whole = kept_where_unchanged(messages, before, edited)
 
     assert whole == [*messages[:-1], {"role": "user", "content": "short"}]
     edited[0]["content"] = "first"
-    assert [one["content"][:5] for one in kept_where_unchanged(messages, shown(messages), edited)[:2]] == [
+    assert [one["content"][:5] for one in kept_where_unchanged(messages, before, edited)[:2]] == [
         "first",
         "1: wo",
     ]
-    assert len(kept_where_unchanged(messages, shown(messages), [*edited, {"role": "user", "content": "more"}])) == 301
-    assert kept_where_unchanged(messages, shown(messages), edited[-1:]) == edited[-1:]
+    assert len(kept_where_unchanged(messages, before, [*edited, {"role": "user", "content": "more"}])) == 301
+    assert kept_where_unchanged(messages, before, edited[-1:]) == edited[-1:]
 
 
 def test_a_text_is_edited_around_a_secret() -> None:
@@ -75,10 +76,10 @@ def test_a_text_too_long_to_be_shown_is_edited_at_its_beginning() -> None:
 def test_a_dict_with_too_many_entries_keeps_those_that_were_not_shown() -> None:
     """A mark of their own stands for them."""
     many = {f"k{n}": "v" * 300 for n in range(10_000)}
-    edited = shown(many)
-    assert len(edited) < 10_000
+    before = shown(many)
+    assert len(before) < 10_000
 
-    assert kept_where_unchanged(many, shown(many), {**edited, "k0": 1}) == {**many, "k0": 1}
+    assert kept_where_unchanged(many, before, {**before, "k0": 1}) == {**many, "k0": 1}
 
 
 def test_items_are_taken_out_and_moved_with_what_is_behind_them() -> None:
