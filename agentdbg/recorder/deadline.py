@@ -192,7 +192,7 @@ class Deadline:
         if frame is not None and is_own_file(frame.f_code.co_filename):
             return True
         while frame is not None and frame.f_code.co_filename == threading.__file__:
-            if frame.f_code.co_name == "start":
+            if frame.f_code.co_name == "start" and getattr(frame.f_locals.get("self"), "ident", 0) is None:
                 return True
             frame = frame.f_back
         return False

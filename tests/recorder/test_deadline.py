@@ -203,12 +203,13 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
 def test_a_thread_that_is_just_starting_another_is_not_struck(recorded: Recorded) -> None:
     """Until the new one runs it has the number of its creator, and would be the one that the stop is raised in."""
     names: dict[str, Any] = {}
-    exec(compile("def start(wait, end): wait(0.2); end(True)", threading.__file__, "exec"), names)
+    exec(compile("def start(self, wait, end): wait(0.2); end(True)", threading.__file__, "exec"), names)
     ended: list[bool] = []
+    beginning = threading.Thread()
 
     def agent() -> None:
         with traced_run("r", max_duration_s=0.02):
-            names["start"](time.sleep, ended.append)
+            names["start"](beginning, time.sleep, ended.append)
             _work_until(time.monotonic() + 20)
 
     with pytest.raises(AgentDbgGuardrailExceeded):
