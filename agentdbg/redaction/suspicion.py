@@ -161,7 +161,8 @@ def _key_expressions() -> list[str]:
     between = rf"(?:[^A-Za-z0-9]|{escaped}|[bBrRuUfF]{{1,2}}[\\\"']|[|>][1-9])+"
     typed = rf"[A-Za-z_][^=\n\"'`]*=(?:{between})?"
     return [
-        rf"{KEY_NAME_ENDS_ROUGHLY}{between}(?:{typed}|(?:is|was){between})?{random}",
+        # `key=basic …`: behind a word that is no secret itself
+        rf"{KEY_NAME_ENDS_ROUGHLY}{between}(?:{typed}|[A-Za-z][A-Za-z0-9_\-]{{0,19}}{between})?{random}",
         # What a person chooses is shorter.
         rf"(?i:pwd?|pswd|passwrd){between}(?:{typed}|(?:is|was){between})?[^\s\"'`]{{4}}",
         rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*@?(?:{_QUOTE}[^\"\\]*|{_NAME}*){KEY_NAME_ENDS_ROUGHLY}",
