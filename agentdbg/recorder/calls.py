@@ -102,6 +102,7 @@ class Call(KnownCall):
             if scope.run.is_open(call_id):
                 self._call_id = call_id
                 self._end(fault)
+            open_calls.pop(call_id, None)
             self._call_id = None
             self._release()
             if not is_contained(fault, "record the start of a call", scope.run.count_fault):

@@ -35,14 +35,17 @@ def draw(name: str, function: Callable[..., _Drawn], /, *args: Any, **kwargs: An
     A replay gives the recorded result and does not call the function. Outside a run it is only called.
     """
     call = Call("draw", name, None, None, {})
-    if not call.begin():
-        return function(*args, **kwargs)
     try:
+        if not call.begin():
+            return function(*args, **kwargs)
         drawn: _Drawn = call.make(lambda _: function(*args, **kwargs), None)
+        call.finish(drawn)
     except BaseException as error:
         call.fail(error)
         raise
-    call.finish(drawn)
+    finally:
+        if not call.is_over and (interruption := sys.exc_info()[1]) is not None:
+            call.fail(interruption)  # which kept it from being ended
     return drawn
 
 

@@ -228,12 +228,16 @@ def look_around() -> None:
         agentdbg.record_outcome(True, score=0.5, why="it was right")
 
 
+def _draw_nothing() -> None:
+    raise LookupError("nothing to draw")
+
+
 def draw_by_chance() -> None:
     with agentdbg.traced_run("drawing"):
         assert agentdbg.draw("number", max, 3, 4) == 4
         agentdbg.draw("odd", Odd)
         with contextlib.suppress(LookupError):
-            agentdbg.draw("failing", {}.__getitem__, "missing")
+            agentdbg.draw("failing", _draw_nothing)
     assert agentdbg.draw("outside", int) == 0
 
 
