@@ -361,7 +361,8 @@ def open_sockets() -> list[str]:
     if module is None:  # then nobody can have opened one
         return found
     for candidate in gc.get_objects():
-        if isinstance(candidate, module.socket) and candidate.fileno() >= 0:
+        # Not isinstance, which asks a proxy for the class of what may be gone.
+        if issubclass(type(candidate), module.socket) and candidate.fileno() >= 0:
             try:
                 found.append(":".join(map(str, candidate.getpeername()[:2])))
             except OSError as error:  # it listens, or is not connected

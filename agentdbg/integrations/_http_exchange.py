@@ -178,6 +178,7 @@ class Exchange:
         self._size = 0
         self._is_over = False
         self._left = weakref.ref(self, _open.discard)
+        hash(self._left)  # kept from now on: of what is gone there is none, and that is when `discard` asks
 
     def begin(self) -> bool:
         """Announce it; False when nobody is interested after all. Raises when it is refused."""
