@@ -47,7 +47,9 @@ _SPACE = (
     r"|\\+[nrtf]|\\+u00[01][0-9a-fA-F])"
 )
 _NAME = r"[A-Za-z0-9_.\-$]"
-_NAME_ON = r"[A-Za-z0-9_.\-$\x{c0}-\x{24f}]"
+# Without the long s, which is an s to whoever takes small letters for capitals.
+_LETTERS_ON = r"\x{c0}-\x{17e}\x{180}-\x{24f}"
+_NAME_ON = rf"[A-Za-z0-9_.\-${_LETTERS_ON}]"
 """What a name goes on with, also where a word of another language begins like one of English."""
 _IN_CELL = r"[ \"'`*\\]"
 _NEXT_CELL = r"(?:[,;|\t]|\\+t)"
@@ -112,7 +114,7 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     # Of a word that JSON wrote in ASCII its end is enough.
     escaped = dict.fromkeys(filter(None, (escaped_spelling(_end_of(word)) for word in whole)))
     words = "|".join([*map(re.escape, whole), *escaped]) or r"[^\x00-\x{10FFFF}]"
-    name = rf"(?:(?i:{plain}){_NAME_ON}*|(?i:{words})(?:[A-Z0-9_.\-$\x{{c0}}-\x{{24f}}]{_NAME_ON}*)?)"
+    name = rf"(?:(?i:{plain}){_NAME_ON}*|(?i:{words})(?:[A-Z0-9_.\-${_LETTERS_ON}]{_NAME_ON}*)?)"
     elsewhere = "|".join(re.escape(word) for word in whole if not word.isascii())
     after = (
         rf"(?i: (?:access key|key|value|code|\([A-Za-z0-9 ]*\)))?(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
@@ -191,10 +193,10 @@ def _token_expression(after: str) -> str:
     value += rf"|\[{_SPACE}*\\*[\"'`][A-Za-z0-9_\-]{{10}})"
     given = (
         rf"{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}"
-        rf"|{_IS}:?{_SPACE}|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}})|{_QUOTE}{_SPACE}*,"
+        rf"|{_IS}:?{_SPACE}|\||->|<-|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}})|{_QUOTE}{_SPACE}*,"
     )
     longer = rf"(?i:token){_NAME_ON}+(?i: (?:access key|key|value|code))?(?:{given})"
-    odd_ones = r"(?i:token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?[-.$0-9\x{c0}-\x{24f}]*)"
+    odd_ones = rf"(?i:token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?[-.$0-9{_LETTERS_ON}]*)"
     return rf"{longer}|{odd_ones}(?:{after})"
 
 
