@@ -64,7 +64,7 @@ ROUGHLY = [
     rf"(?:[A-Za-z0-9][_\-](?:{_MARKERS})|sk|key|secret|TKN(?:-[0-9])?)[_\-][A-Za-z0-9_\-]{{16}}",
     r"://[^\s\"'<>\\]*(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)",
     r"(?:<<<|<\((?:echo|printf)(?:[ \t]+-[A-Za-z])?)[ \t]*[\\]*[\"']?[A-Za-z0-9+/_\-]{8}|@(?:tcp|unix)\(",
-    r"(?: (?:-[pPktawANX]|/p(?:ass)?[: ])|login)[ =]?[\\\"']*[A-Za-z0-9+/_\-.~]{6}",
+    r"(?:(?:[ \t\r\n]|\\+[nrt])(?:-[pPktawANX]|/p(?:ass)?[: ])|login)(?:[ =\t]|\\+t)?[\\\"'&]*[A-Za-z0-9+/_\-.~]{6}",
     rf"{_LOGS_IN}\([^)]*,",
     r"SecureString|masterauth|openssl [^\n|;]* -",
     r"echo [^\n|]*\||htpasswd|net use|smbclient|(?:secrets?|keys) +(?:versions +)?(?:set|put|add|create)",

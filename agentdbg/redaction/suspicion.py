@@ -37,7 +37,7 @@ IN_ONE_TEXT = frozenset({ORDINARY})
 # of another script right beside a Latin one. Written so that both engines read it alike.
 ODD_LETTERS = (
     "[\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
-    "|[A-Za-z][\u0370-\u058f]|[\u0370-\u058f][A-Za-z]"
+    "|[A-Za-z_][\u0370-\u058f]|[\u0370-\u058f][A-Za-z_]"
 )
 
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"

@@ -12,7 +12,22 @@ WITH_RE2 = Redactor(RedactionRules())
 IN_PLAIN_PYTHON = Redactor(RedactionRules(), use_re2=False)
 ENDS = ("", "ü", "üx", "é1", "ñ_", "密", "ß-", "2", "_x", "s", ".ü", "Ü", "я", "\u0301", "\u200b", "_type")
 BETWEEN = (
-    *(" ", " a ", " a word or two ", ": ", " = ", " is ", " for it (", '="', " ist ", '", "', " -> ", "<-", "<--&", "\ta\t"),
+    *(
+        " ",
+        " a ",
+        " a word or two ",
+        ": ",
+        " = ",
+        " is ",
+        " for it (",
+        '="',
+        " ist ",
+        '", "',
+        " -> ",
+        "<-",
+        "<--&",
+        "\ta\t",
+    ),
     *("=basic ", ": login ", " = value ", "=to "),
 )
 
