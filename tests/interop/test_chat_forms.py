@@ -130,6 +130,25 @@ def test_calls_find_their_results_in_each_form(form: str, tmp_path: Path, data_d
     assert "Done." in str(answers[1]["payload"]["response"])
 
 
+def test_pairs_that_call_functions_find_their_results(tmp_path: Path, data_dir: Path) -> None:
+    """Calls stand in turns of their own there, with no ids: results come in the order of the calls."""
+    said = [
+        {"from": "human", "value": "Mend it."},
+        {"from": "function_call", "value": '[{"name": "look", "arguments": {"at": "weir"}}, {"name": "ring"}]'},
+        {"from": "observation", "value": "gone"},
+        {"from": "observation", "value": "rung"},
+        {"from": "gpt", "value": "Done."},
+    ]
+    events = imported(write(tmp_path / "calls.json", [{"conversations": said, "tools": "[]"}]), data_dir)
+    calls = [event["payload"] for event in events if event["event_type"] == "TOOL_CALL"]
+
+    assert [event["event_type"] for event in events].count("LLM_CALL") == 2
+    assert [(call["tool_name"], call["args"], call["result"]) for call in calls] == [
+        ("look", {"at": "weir"}, "gone"),
+        ("ring", None, "rung"),
+    ]
+
+
 def test_pairs_of_from_and_value_are_a_chat(tmp_path: Path, data_dir: Path) -> None:
     """The form of most collections of chats for training."""
     said = [

@@ -21,7 +21,7 @@ from tests.interop.files import events_of
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-_MARK = re.compile(r"#\d{3}\b")
+_MARK = re.compile(r"#\d{3,4}\b")
 
 
 class Counted(NamedTuple):
@@ -116,6 +116,18 @@ COUNTED = [
     Counted("langfuse/observations.json", "answer: Name it.", 1, 1, 0, 115, 0, problems=1),
     Counted("langfuse/blob.jsonl", "g: Moor.", 1, 0, 1, 11, 0, runs=2),
     Counted("langfuse/judged.json", "#720 trace: #721", 2, 2, 0, 21, 0, spans=3),
+    Counted("weave/calls.jsonl", "TideAgent.run: #1001", 2, 2, 1, 89, 0, spans=1),
+    Counted("weave/early.json", "answer: #1010", 1, 0, 1, 12, 0, spans=2, runs=2),
+    Counted("weave/langchain.json", "langchain.Chain.RunnableSequence: #1020", 1, 1, 0, 16, 0, spans=1, problems=1),
+    Counted("braintrust/logs.jsonl", "harbour-desk: #1101", 2, 2, 1, 99, 0, spans=2),
+    Counted("braintrust/experiment.json", "eval: #1110", 1, 0, 1, 6, 0, spans=2, runs=2),
+    Counted("braintrust/rows.json", "row: #1120", 1, 0, 0, 5, 0, spans=1, problems=1),
+    Counted("gateway/litellm.jsonl", "gpt-4o-mini: #1201", 3, 0, 1, 56, 0),
+    Counted("gateway/spend.json", "gpt-4o-mini: #1210", 2, 0, 1, 15, 0),
+    Counted("gateway/helicone.json", "desk: #1311", 3, 1, 1, 56, 0, runs=2),
+    Counted("promptfoo/results.json", "#1400 Name a star", 3, 0, 1, 24, 0, runs=3),
+    Counted("promptfoo/lines.jsonl", "#1461 Star?", 1, 0, 0, 30, 0),
+    Counted("promptfoo/earlier.json", "#1470 Hello", 1, 0, 0, 5, 0, problems=1),
     Counted("agents_sdk/batch.json", "Harbour desk: When is", 2, 2, 1, 140, 0, spans=3),
     Counted("agents_sdk/lines.jsonl", "Harbour desk", 0, 0, 1, None, 0, spans=2, runs=2, problems=1),
     Counted("agents_sdk/mcp.json", "Tools: Sail.", 1, 1, 0, 6, 0),
@@ -269,6 +281,27 @@ def test_messages_of_a_framework_are_chat_messages(data_dir: Path) -> None:
     }
     assert seen["payload"]["prompt"] == [{"role": "user", "content": "Tie a knot"}]
     assert seen["payload"]["response"] == {"role": "assistant", "content": "A bowline."}
+
+
+def test_a_failed_request_that_was_tried_again_fails_no_run(data_dir: Path) -> None:
+    """A gateway logs every attempt; how the work went is what came of the newest."""
+    tried, given_up = _events(data_dir, "gateway/litellm.jsonl"), _events(data_dir, "gateway/spend.json")
+
+    assert (tried[-1]["payload"]["status"], given_up[-1]["payload"]["status"]) == ("ok", "error")
+    assert tried[-1]["payload"]["result"]["content"] == "#1205 Again."
+
+
+def test_what_an_outer_call_adds_up_of_the_inner_ones_counts_once(data_dir: Path) -> None:
+    """Weave writes the use of all inner calls to the outer one; only where nothing is inside is it the call's own."""
+    (outer,) = [event for event in _events(data_dir, "weave/calls.jsonl") if "span" in event["meta"]]
+    costs = [
+        event["payload"]["cost_usd"]
+        for event in _events(data_dir, "braintrust/logs.jsonl")
+        if event["event_type"] == "LLM_CALL"
+    ]
+
+    assert "usage" not in outer["payload"]
+    assert costs[0] == 0.01
 
 
 def test_an_edit_is_a_diff_that_can_be_read(data_dir: Path) -> None:

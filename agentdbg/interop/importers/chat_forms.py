@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentdbg.interop.drafts import read_arguments
 from agentdbg.interop.importers.message_forms import as_message, usage_in
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.transcripts import is_message, is_transcript
@@ -20,15 +21,11 @@ _ITEMS = frozenset(
 )
 _LOOKED_AT = 50
 _SHAREGPT = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "assistant": "assistant",
-    "model": "assistant",
+    **dict.fromkeys(("human", "user"), "user"),
+    **dict.fromkeys(("gpt", "chatgpt", "assistant", "model", "bot", "bard", "bing"), "assistant"),
     "system": "system",
-    "tool": "tool",
-    "function": "tool",
-    "observation": "tool",
+    **dict.fromkeys(("tool", "function", "observation", "tool_response", "function_response"), "tool"),
+    **dict.fromkeys(("function_call", "tool_call"), "call"),
 }
 
 
@@ -83,7 +80,7 @@ class _Chat:
 
     def take(self, item: dict[str, Any]) -> None:
         if item.get("from") in _SHAREGPT:
-            self._add({"role": _SHAREGPT[item["from"]], "content": item.get("value")})
+            self._of_sharegpt(_SHAREGPT[item["from"]], item.get("value"))
         elif item.get("kind") in ("request", "response"):
             self._of_pydantic(item)
         elif isinstance(item.get("parts"), list) or isinstance(item.get("content"), list):
@@ -98,6 +95,24 @@ class _Chat:
     def _add(self, message: dict[str, Any]) -> None:
         self.messages.append(message)
         self._is_open = False
+
+    def _of_sharegpt(self, role: str, value: Any) -> None:
+        """A pair of `from` and `value`; calls stand in turns of their own, and results follow in their order."""
+        if role == "call":
+            read = read_arguments(value)
+            calls = [call for call in (read if isinstance(read, list) else [read]) if isinstance(call, dict)]
+            asked: list[dict[str, Any]] = []
+            for call in calls:
+                of = f"call {len(self.messages)}.{len(asked)}"
+                self._asked.setdefault("", []).append(of)
+                function = {"name": call.get("name"), "arguments": call.get("arguments", call.get("parameters"))}
+                asked.append({"id": of, "type": "function", "function": function})
+            self._add({"role": "assistant", "content": None if asked else value, "tool_calls": asked})
+        elif role == "tool":
+            waiting = self._asked.get("")
+            self._add({"role": role, "tool_call_id": waiting.pop(0) if waiting else "", "content": value})
+        else:
+            self._add({"role": role, "content": value})
 
     def _of_responses(self, item: dict[str, Any]) -> None:
         message = as_message(item)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem
-from agentdbg.interop.importers.message_forms import answer_in, messages_in_value, usage_in
-from agentdbg.interop.importers.span_trees import MODEL, SPAN, TOOL, Node, Trace, runs_of
+from agentdbg.interop.importers.message_forms import answer_in, messages_in_value, stop_reason_in, usage_in
+from agentdbg.interop.importers.span_trees import MODEL, SPAN, TOOL, Node, Trace, error_in_words, runs_of
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
 
@@ -81,7 +81,7 @@ def _node(run: dict[str, Any]) -> Node:
         ended_ms=moment_ms(run.get("end_time")),
         input=given,
         output=output,
-        error=_error(run.get("error")),
+        error=error_in_words(run.get("error")),
         meta={"tags": run["tags"]} if as_list(run.get("tags")) else {},
     )
     if kind == MODEL:
@@ -94,7 +94,7 @@ def _node(run: dict[str, Any]) -> Node:
             "tools": given_params.get("tools"),
             "usage": _usage(run, output),
             "cost_usd": run.get("total_cost"),
-            "stop_reason": _stop_reason(output),
+            "stop_reason": stop_reason_in(output),
         }
     elif kind == TOOL:
         node.input, node.output = _alone(given, "input"), _alone(output, "output")
@@ -114,38 +114,9 @@ def _usage(run: dict[str, Any], output: Any) -> dict[str, Any] | None:
     return counted
 
 
-def _stop_reason(output: Any) -> str | None:
-    choice = as_dict(next(iter(as_list(as_dict(output).get("choices"))), None))
-    generations = as_list(as_dict(output).get("generations"))
-    while generations and isinstance(generations[0], list):
-        generations = generations[0]
-    info = as_dict(as_dict(next(iter(generations), None)).get("generation_info"))
-    reason = choice.get("finish_reason") or info.get("finish_reason")
-    return reason if isinstance(reason, str) else None
-
-
 def _alone(value: Any, key: str) -> Any:
     """What stands under the one key a tool's input or output has."""
     return value[key] if isinstance(value, dict) and set(value) == {key} else value
-
-
-def _error(told: Any) -> dict[str, Any] | None:
-    """LangSmith stores an exception as its repr, with the traceback behind it."""
-    text = as_word(told).strip()
-    if not text:
-        return None
-    head = text.partition("Traceback (most recent call last)")[0].strip() or text
-    kind, bracket, rest = head.partition("(")
-    if bracket and kind.isidentifier():
-        message = rest.rstrip().removesuffix(")").strip("'\"")
-        return {"error_type": kind, "message": message, "stack": text if len(text) > len(head) else None}
-    kind, colon, rest = head.partition(": ")
-    is_named = bool(colon) and kind.replace(".", "").isidentifier()
-    return {
-        "error_type": kind.rpartition(".")[2] if is_named else "Error",
-        "message": rest if is_named else head,
-        "stack": text if len(text) > len(head) else None,
-    }
 
 
 def _facts(run: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from agentdbg.interop.drafts import read_arguments
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.transcripts import words_of
 
-__all__ = ["answer_in", "as_message", "messages_in_value", "request_in", "usage_in"]
+__all__ = ["answer_in", "as_message", "messages_in_value", "request_in", "stop_reason_in", "usage_in"]
 
 _ROLES = {
     "human": "user",
@@ -171,6 +171,18 @@ def usage_in(value: Any, depth: int = 0) -> dict[str, Any] | None:
         if used:
             return used
     return None
+
+
+def stop_reason_in(value: Any) -> str | None:
+    """How an answer ended, where its output says so."""
+    told = as_dict(read_arguments(value))
+    choice = as_dict(next(iter(as_list(told.get("choices")) or (value if isinstance(value, list) else [])), None))
+    generations = as_list(told.get("generations"))
+    while generations and isinstance(generations[0], list):
+        generations = generations[0]
+    info = as_dict(as_dict(next(iter(generations), None)).get("generation_info"))
+    reason = choice.get("finish_reason") or info.get("finish_reason") or told.get("stop_reason")
+    return reason if isinstance(reason, str) else None
 
 
 def request_in(value: Any, depth: int = 0) -> str:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.interop.drafts import RunDraft, Step, model_call, span, tool_call
 from agentdbg.interop.importers.message_forms import request_in
 from agentdbg.interop.sessions import short_name
+from agentdbg.interop.shapes import as_dict, as_word
 from agentdbg.interop.span_steps import unwrapped_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agentdbg.interop.sources import Source
 
-__all__ = ["MODEL", "SPAN", "TOOL", "Node", "Trace", "runs_of"]
+__all__ = ["MODEL", "SPAN", "TOOL", "Node", "Trace", "error_in_words", "listed_in", "runs_of"]
 
 MODEL, TOOL, SPAN = "model", "tool", "span"
 
@@ -54,10 +55,45 @@ class Trace:
     error: dict[str, Any] | None = None
     started_ms: float | None = None
     ended_ms: float | None = None
+    is_log: bool = False
+    """Whether its spans stand side by side, so that only the newest says how it went."""
 
     def add(self, node: Node) -> None:
         """A span; one that is told twice counts once, as it was told last."""
         self.nodes[node.span_id] = node
+
+
+def listed_in(document: Any, wrappers: Sequence[str]) -> list[Any]:
+    """The entries of a document: a list, an object that holds one under one of these names, or it alone."""
+    if isinstance(document, list):
+        return document
+    inside = next((as_dict(document)[key] for key in wrappers if isinstance(as_dict(document).get(key), list)), None)
+    return [document] if inside is None else inside
+
+
+def error_in_words(told: Any) -> dict[str, Any] | None:
+    """An error that is kept as text: an exception's repr, or its type and message, with the traceback behind it."""
+    if isinstance(told, dict):
+        kind = as_word(told.get("type")) or as_word(told.get("name")) or "Error"
+        return {"error_type": kind, "message": told.get("message") or told} if told else None
+    text = as_word(told).strip()
+    if not text:
+        return None
+    head, traceback, _ = text.partition("Traceback (most recent call last)")
+    head = head.strip()
+    if traceback and not head:  # the exception stands in the last line
+        head = text.rpartition("\n")[2].strip()
+    stack = text if traceback else None
+    kind, bracket, rest = head.partition("(")
+    if bracket and kind.isidentifier():
+        return {"error_type": kind, "message": rest.rstrip().removesuffix(")").strip("'\""), "stack": stack}
+    kind, colon, rest = head.partition(": ")
+    is_named = bool(colon) and kind.replace(".", "").isidentifier()
+    return {
+        "error_type": kind.rpartition(".")[2] if is_named else "Error",
+        "message": rest if is_named else head,
+        "stack": stack,
+    }
 
 
 def runs_of(traces: dict[str, Trace], source: Source, format_name: str, framework: str) -> Iterator[RunDraft]:
@@ -76,10 +112,12 @@ def _draft(trace: Trace, source: Source, format_name: str, framework: str, *, al
     main = min(roots, key=lambda node: node.started_ms or 0.0, default=None)
     began = [node.started_ms for node in nodes if node.started_ms is not None]
     ended = [node.ended_ms for node in nodes if node.ended_ms is not None]
-    error = trace.error or next((root.error for root in roots if root.error is not None), None)
+    judging = sorted(roots, key=lambda node: node.started_ms or 0.0)[-1:] if trace.is_log else roots
+    error = trace.error or next((root.error for root in judging if root.error is not None), None)
     named = trace.name or (main.name if main is not None else "")
     request = request_in(trace.input) or (request_in(main.input) if main is not None else "")
-    result = trace.output if trace.output is not None else main.output if main is not None else None
+    last = judging[0] if trace.is_log and judging else main
+    result = trace.output if trace.output is not None else last.output if last is not None else None
     return RunDraft(
         identity=[format_name, trace.trace_id, sorted(trace.nodes)],
         name=short_name(f"{named}: {request}" if named and request else "", named, request, source.stem),
