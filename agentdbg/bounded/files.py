@@ -40,6 +40,8 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _PACKED_CHUNK = 1 << 15  # small, since what follows the end of a member is copied
 _CHUNK = 1 << 20
+_STORED, _DEFLATED = 0, 8
+_BOUNDED_METHODS = (_STORED, _DEFLATED)
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):  # no system has all of them; a pipe is not waited for
     _FLAGS |= getattr(os, _name, 0)
@@ -79,6 +81,9 @@ def read_all(file: BinaryIO, most: int) -> bytes:
 
 def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
     """One file of a zip archive; TooMuch when it unpacks to more than `most`, whatever the archive claims."""
+    # `zipfile` unpacks the others (bzip2, LZMA, Zstandard) a whole piece at a time, and a piece may hold gigabytes.
+    if archive.getinfo(name).compress_type not in _BOUNDED_METHODS:
+        raise NotImplementedError("it is packed with something else than deflate")
     found = bytearray()
     with archive.open(name) as member:
         while chunk := member.read(_CHUNK):

@@ -219,9 +219,9 @@ def test_tables_and_questions_stay_small_too(tmp_path: Path) -> None:
     assert done.memory_mb < MOST_MB
 
 
-def _archive(members: Iterable[tuple[str, bytes]]) -> bytes:
+def _archive(members: Iterable[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in members:
             archive.writestr(name, content)
     return out.getvalue()
@@ -249,6 +249,7 @@ BAD_FILES: dict[str, Callable[[], bytes]] = {
     "objects.eval": lambda: _archive(
         [("header.json", b"{}"), *((f"samples/{number}.json", b'{"a":[' + b"{}," * 4_000_000) for number in range(3))]
     ),
+    "bzip2.eval": lambda: _archive([("header.json", bytes(600 * MB))], zipfile.ZIP_BZIP2),
     "names.eval": _many_names,
 }
 

@@ -106,6 +106,20 @@ def test_a_member_of_an_archive_is_bounded_whatever_the_archive_says(tmp_path: P
             read_member(archive, "large", MB)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_cannot_be_unpacked_in_pieces_is_not_unpacked(method: int, tmp_path: Path) -> None:
+    """A few bytes of bzip2 hold hundreds of megabytes, and `zipfile` gives them all at once."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
+        archive.writestr("large", bytes(100 * MB))
+    tracemalloc.start()
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive, pytest.raises(NotImplementedError, match="deflate"):
+        read_member(archive, "large", MB)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert taken < 10 * MB
+
+
 def test_only_plain_files_are_read(tmp_path: Path) -> None:
     """A checkout may hold a link to /dev/zero, or a pipe that nobody ever writes to."""
     (tmp_path / "settings").write_bytes(b"a: 1")
