@@ -4,6 +4,7 @@ The bytes of a file, plain or packed, and never more of them than asked for.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import zlib
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from agentdbg.bounded import TooMuch
 
 if TYPE_CHECKING:
-    import zipfile
     from pathlib import Path
 
 __all__ = [
@@ -20,10 +20,11 @@ __all__ = [
     "MOST_RATIO",
     "GzipReader",
     "is_within_bounds",
+    "open_plain",
     "read_all",
-    "read_member",
     "read_small",
     "read_start",
+    "shown",
 ]
 
 LARGEST_UNPACKED = 4 << 30
@@ -40,29 +41,32 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _PACKED_CHUNK = 1 << 15  # small, since what follows the end of a member is copied
 _CHUNK = 1 << 20
-_STORED, _DEFLATED = 0, 8
-_BOUNDED_METHODS = (_STORED, _DEFLATED)
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):  # no system has all of them; a pipe is not waited for
     _FLAGS |= getattr(os, _name, 0)
 
 
+def open_plain(path: str | Path) -> BinaryIO:
+    """A plain file, to be read; OSError when it is a pipe, a device or a folder, for none of which is waited."""
+    file = os.fdopen(os.open(path, _FLAGS), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+    return file
+
+
 def read_small(path: str | Path, most: int) -> bytes:
     """A whole plain file; OSError when it is a pipe, a device or a folder, TooMuch when it is longer than `most`."""
-    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is not a plain file")
+    with open_plain(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise TooMuch(f"it is longer than {_shown(most)}")
+        raise TooMuch(f"it is longer than {shown(most)}")
     return content
 
 
 def read_start(path: str | Path, most: int) -> bytes:
     """The first bytes of a plain file; OSError when it is a pipe, a device or a folder."""
-    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(f"{path} is not a plain file")
+    with open_plain(path) as file:
         return file.read(most)
 
 
@@ -75,21 +79,7 @@ def read_all(file: BinaryIO, most: int) -> bytes:
     while chunk := source.read(_CHUNK):
         found += chunk
         if len(found) > most:
-            raise TooMuch(f"it holds more than {_shown(most)}")
-    return bytes(found)
-
-
-def read_member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """One file of a zip archive; TooMuch when it unpacks to more than `most`, whatever the archive claims."""
-    # `zipfile` unpacks the others (bzip2, LZMA, Zstandard) a whole piece at a time, and a piece may hold gigabytes.
-    if archive.getinfo(name).compress_type not in _BOUNDED_METHODS:
-        raise NotImplementedError("it is packed with something else than deflate")
-    found = bytearray()
-    with archive.open(name) as member:
-        while chunk := member.read(_CHUNK):
-            found += chunk
-            if len(found) > most:
-                raise TooMuch(f"it unpacks to more than {_shown(most)}")
+            raise TooMuch(f"it holds more than {shown(most)}")
     return bytes(found)
 
 
@@ -132,7 +122,7 @@ class GzipReader:
             if piece:
                 self._plain_bytes += len(piece)
                 if not is_within_bounds(self.packed_bytes, self._plain_bytes):
-                    raise TooMuch(f"it unpacks to more than {MOST_RATIO} times its size, or {_shown(LARGEST_UNPACKED)}")
+                    raise TooMuch(f"it unpacks to more than {MOST_RATIO} times its size, or {shown(LARGEST_UNPACKED)}")
                 return piece
             if at_end and self._inflater is not None:
                 raise EOFError("it ends before its end")
@@ -143,5 +133,6 @@ class GzipReader:
         return bool(self._waiting)
 
 
-def _shown(count: int) -> str:
+def shown(count: int) -> str:
+    """A number of bytes, for a person."""
     return f"{count >> 30} GB" if count >= 1 << 30 else f"{count >> 20} MB" if count >= 1 << 20 else f"{count >> 10} KB"

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.bounded.files import read_start
 from agentdbg.control.tapes import RecordedRun
 from agentdbg.events import REDACTED
 from agentdbg.exceptions import UsageError
@@ -192,8 +193,7 @@ def _same_process(main: RecordedRun, data_dir: Path) -> Iterator[str]:
     for entry in islice(entries, _MOST_RUNS_LOOKED_AT):
         tape = Path(entry.path) / "tape.jsonl"
         try:
-            with tape.open("rb") as file:
-                if process.encode() in file.read(8_192):
-                    yield entry.name
+            if process.encode() in read_start(tape, 8_192):
+                yield entry.name
         except OSError:
             continue

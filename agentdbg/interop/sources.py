@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agentdbg.bounded import TooMuch
-from agentdbg.bounded.files import MOST_RATIO, is_within_bounds, read_all, read_member, read_start
+from agentdbg.bounded.archives import read_member
+from agentdbg.bounded.files import MOST_RATIO, is_within_bounds, open_plain, read_all, read_start
 from agentdbg.bounded.json_size import MOST_MEMORY, check_json_size
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import UsageError
@@ -93,7 +94,11 @@ class Source:
 
     @cached_property
     def is_zip(self) -> bool:
-        return not self.is_folder and zipfile.is_zipfile(self.path)
+        try:
+            with open_plain(self.path) as file:
+                return zipfile.is_zipfile(file)
+        except OSError:  # a folder, a pipe, or nothing that may be read
+            return False
 
     def beside(self, path: Path) -> Source:
         """Another file that belongs to this one, read within the same bounds."""
@@ -104,7 +109,7 @@ class Source:
         if self.is_folder:
             raise NotReadable(f"{self.shown} is a folder, and this format is a file")
         try:
-            return self.path.open("rb")
+            return open_plain(self.path)
         except OSError as error:
             raise NotReadable(f"{self.shown} cannot be read ({error.strerror})") from None
 

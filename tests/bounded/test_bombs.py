@@ -283,6 +283,23 @@ def test_a_file_that_only_looks_large_is_not_read_at_all(tmp_path: Path) -> None
     assert done.memory_mb < 150
 
 
+def test_a_folder_with_a_pipe_or_a_device_in_it_is_imported_without_them(tmp_path: Path) -> None:
+    """Nobody ever writes to that pipe."""
+    files = tmp_path / "files"
+    files.mkdir()
+    os.mkfifo(files / "a.json")
+    (files / "b.jsonl").symlink_to("/dev/zero")
+    (files / "c.jsonl").symlink_to("c.jsonl")
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    (files / "zz.json").write_text(json.dumps({"messages": chat}))
+    done = measured(["import", files], AGENTDBG_DATA_DIR=tmp_path / "data")
+
+    assert done.codes == [2]
+    assert [name for name in ("a.json", "b.jsonl", "c.jsonl") if name not in done.err] == []
+    assert "internal error" not in done.err
+    assert len(list_runs(data_dir=tmp_path / "data")) == 1
+
+
 def test_a_large_file_can_be_imported_when_that_is_said(tmp_path: Path) -> None:
     """The bound is there to protect, not to forbid."""
     chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello " * 7_000_000}]

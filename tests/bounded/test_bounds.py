@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.bounded import TooMuch
-from agentdbg.bounded.files import GzipReader, is_within_bounds, read_all, read_member, read_small
+from agentdbg.bounded.archives import open_archive, read_member
+from agentdbg.bounded.files import GzipReader, is_within_bounds, read_all, read_small
 from agentdbg.bounded.json_size import SMALL, takes_too_much
 from agentdbg.bounded.strict_loading import load_strictly
 from agentdbg.bounded.yaml_loading import BoundedLoader
@@ -118,6 +119,25 @@ def test_a_member_that_cannot_be_unpacked_in_pieces_is_not_unpacked(method: int,
     tracemalloc.stop()
 
     assert taken < 10 * MB
+
+
+def test_a_damaged_archive_is_called_damaged(tmp_path: Path) -> None:
+    """Cut off, with sizes that lie, with other bytes anywhere: `zipfile` has a dozen exceptions for that."""
+    dice, out = random.Random(7), io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("one", "two"):
+            archive.writestr(name, dice.randbytes(2_000) + bytes(20_000))
+    content = out.getvalue()
+    lying = content.replace(content[14:26], b"\xf0\xff\xff\xff" * 3)
+    bent = [lying, content[:-30], content[: len(content) // 2] + content[-200:], b""]
+    for _ in range(400):
+        at = dice.choice([dice.randrange(len(content)), len(content) - dice.randrange(1, 150)])
+        bent.append(content[:at] + dice.randbytes(dice.randint(1, 8)) + content[at + dice.randint(0, 4) :])
+    for made in bent:
+        refused = contextlib.suppress(zipfile.BadZipFile, NotImplementedError, TooMuch)
+        with refused, open_archive(io.BytesIO(made)) as archive:
+            for name in archive.namelist():
+                read_member(archive, name, MB)
 
 
 def test_only_plain_files_are_read(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import zipfile
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.bounded import TooMuch
+from agentdbg.bounded.archives import open_archive
 from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, span, tool_call
 from agentdbg.interop.shapes import as_dict, as_list, as_word
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 TITLE = "Inspect AI log"
 
 _ATTACHMENT = "attachment://"
-_LONGEST_LIST = 4 << 20
-"""Bytes of an archive's list of files: some forty thousand samples."""
 _KEPT = {"score": "SCORE", "sample_limit": "SAMPLE_LIMIT", "info": "INFO"}
 
 
@@ -92,26 +91,12 @@ def _samples(source: Source, names: list[str]) -> Iterator[tuple[str, Any]]:
 @contextmanager
 def _opened(source: Source) -> Iterator[zipfile.ZipFile]:
     try:
-        with source.open() as file, zipfile.ZipFile(cast("BinaryIO", _ShortReads(file))) as archive:
+        with source.open() as file, open_archive(file) as archive:
             yield archive
     except (zipfile.BadZipFile, NotImplementedError, TooMuch) as error:
         raise NotReadable(
             f"{source.shown} cannot be unpacked here ({error}); `inspect log convert --to json` makes a file that can"
         ) from None
-
-
-class _ShortReads:
-    """A file for `zipfile`, which reads its list of files at once, however long the archive says it is."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size if 0 <= size <= _LONGEST_LIST else _LONGEST_LIST + 1)
-        if len(data) > _LONGEST_LIST:
-            raise TooMuch(f"its list of files is longer than {_LONGEST_LIST >> 20} MB")
-        return data
 
 
 def _draft(source: Source, log: dict[str, Any], sample: dict[str, Any], where: str) -> RunDraft:
