@@ -197,6 +197,28 @@ def test_break_before_the_next_one(paused: Paused) -> None:
     expect(page.locator("hold-bar")).to_be_hidden()
 
 
+def test_a_breakpoint_that_is_being_typed_stays_when_another_is_deleted(paused: Paused) -> None:
+    """The answer to an earlier change comes when it comes, and is about that change."""
+    page = paused.page
+    expect(page.locator("hold-bar h2")).to_be_visible()
+
+    def answer_late(route: Route) -> None:
+        place.fill("call:2")
+        route.continue_()
+
+    place = page.locator("hold-bar .place")
+    page.route("**/breaks", answer_late)
+    with page.expect_response("**/breaks"):
+        page.get_by_role("button", name="Delete the breakpoint tool:refund").click()
+    page.unroute("**/breaks")
+    settle(page)
+    expect(place).to_have_value("call:2")
+    place.press("Enter")
+    expect(place).to_have_value("")
+
+    expect(page.locator("hold-bar .places li")).to_have_text(["call:2"])
+
+
 def test_an_answer_of_the_past_shows_nothing(paused: Paused) -> None:
     """On a busy machine the answer to a question comes when the run it is about is over."""
     page = paused.page

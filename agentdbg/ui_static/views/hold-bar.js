@@ -71,9 +71,10 @@ export class HoldBar extends HTMLElement {
     this.setAttribute("aria-label", "Paused");
     this.#editor.addEventListener("input", () => this.#drawState());
     this.#place.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && this.#place.value.trim())
-        this.#setBreaks([...this.#breaks, this.#place.value.trim()]);
+      const typed = this.#place.value.trim();
+      if (event.key === "Enter" && typed) void this.#setBreaks([...this.#breaks, typed], typed);
     });
+    this.#place.addEventListener("input", () => this.#place.setCustomValidity(""));
     document.addEventListener("keydown", (event) => this.#press(event));
     this.#few.addEventListener("click", () =>
       this.#few.setAttribute("aria-expanded", String(this.#few.getAttribute("aria-expanded") === "false")),
@@ -320,19 +321,19 @@ export class HoldBar extends HTMLElement {
     await this.#lookAnew();
   }
 
-  /** One after the other, each from what the one before it left. @param {string[]} breaks */
-  #setBreaks(breaks) {
+  /** One after the other, each from what the one before it left. @param {string[]} breaks @param {string} [typed] */
+  #setBreaks(breaks, typed) {
     this.#breaks = breaks;
     this.#unsent += 1;
-    this.#setting = this.#setting.then(() => this.#sendBreaks(breaks));
+    this.#setting = this.#setting.then(() => this.#sendBreaks(breaks, typed));
     return this.#setting;
   }
 
-  /** @param {string[]} breaks */
-  async #sendBreaks(breaks) {
+  /** @param {string[]} breaks @param {string} [typed] what stood in the field; what was typed since then stays there */
+  async #sendBreaks(breaks, typed) {
     try {
       await this.api?.post(`/api/runs/${this.#runId}/breaks`, { breaks });
-      this.#place.value = "";
+      if (this.#place.value.trim() === typed) this.#place.value = "";
       this.#place.setCustomValidity("");
     } catch (problem) {
       this.#place.setCustomValidity(/** @type {Error} */ (problem).message);
