@@ -34,6 +34,21 @@ test("a group is summed up by how its runs ended, those that still run left out"
   assert.equal(group.passed, 1 / 3);
 });
 
+test("runs that nobody named are one program, whenever they were started", () => {
+  const named = (/** @type {number} */ n, /** @type {string} */ name) => run(n, { run_name: name });
+  const runs = [named(1, "agent.py:main - 2026-01-02 09:15"), named(2, "agent.py:main - 2026-01-01 23:59")];
+  const others = [named(3, "agent.py:main - 2026-01-01"), named(4, "agent.py:other - 2026-01-02 09:15")];
+
+  assert.deepEqual(
+    groupsOf([...runs, ...others], "name").map((group) => [group.label, group.runs.length]),
+    [
+      ["agent.py:main", 2],
+      ["agent.py:main - 2026-01-01", 1],
+      ["agent.py:other", 1],
+    ],
+  );
+});
+
 test("a run alone in its group needs no heading, and a long group shows its beginning", () => {
   const runs = [run(1, { run_name: "alone" }), ...Array.from({ length: 20 }, (_, n) => run(n + 2))];
   const items = tableItems(runs, "name", NEWEST, new Set(), new Set());

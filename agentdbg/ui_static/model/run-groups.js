@@ -13,6 +13,8 @@ import { nameOf, standing, startOf } from "./runs.js";
  */
 
 const FIRST = 10;
+/** A run that nobody named is called after its program and the minute in which it began: one program, many names. */
+const GIVEN_TIME = / - \d{4}-\d\d-\d\d \d\d:\d\d$/;
 
 /** The scores of a run, by their names. @param {RunMeta} run @returns {Record<string, number>} */
 export function scoresOf(run) {
@@ -99,7 +101,7 @@ export function groupsOf(runs, by) {
 function groupKey(run, by) {
   if (by === "version") return String(run.metadata?.version ?? "");
   if (by === "session") return String(run.metadata?.session_id ?? "");
-  return by === "name" ? nameOf(run) : "";
+  return by === "name" ? nameOf(run).replace(GIVEN_TIME, "") : "";
 }
 
 /**
