@@ -13,6 +13,7 @@ from tests.server.running import viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
@@ -147,3 +148,36 @@ def test_what_changed_since_the_call_before_is_told(answer: Page) -> None:
     expect(changes.locator(".lens-column[aria-pressed=true]")).to_contain_text("36")
     changes.locator(".lens-column", has_text="28").click()
     expect(answer.locator("event-changes .since")).to_contain_text("6 dropped")
+
+
+def test_who_of_several_speaks_is_said(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    """In a talk of four agents, four turns of "model" are nobody's."""
+    story = Story("round table", 1)
+    said = [{"role": "assistant", "name": name, "content": f"I am {name}."} for name in ("alice", "bob_critic")]
+    story.llm("gpt-4o", [{"role": "user", "name": "moderator", "content": "Begin."}, said[0]], said[1], 900)
+    run_id = story.write(tmp_path)
+    with viewer(tmp_path) as served:
+        page = open_page(f"{served.origin}/?run_id={run_id}&event=2", ready="event-conversation .answer")
+
+        names = page.locator("event-conversation .who .named")
+        expect(names).to_have_text(["moderator", "alice", "bob_critic"])
+
+
+def test_a_language_from_the_right_turns_round_neither_code_nor_our_words(
+    open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    """A call whose brackets stand at the wrong end cannot be read, and a sentence of two ways loses its order."""
+    story = Story("right to left", 1)
+    answer = "وجدت رحلة **MS910**، استعمل `find(1)`:\n\n```python\nprint('مرحبا')\n```"
+    story.llm("gpt-4o", [{"role": "user", "content": "أريد رحلة"}], answer, 900)
+    run_id = story.write(tmp_path)
+    with viewer(tmp_path) as served:
+        page = open_page(f"{served.origin}/?run_id={run_id}&event=2", ready="event-conversation .answer .fence")
+        said = page.locator("event-conversation .answer")
+
+        expect(said.locator(".rich").first).to_have_css("direction", "rtl")
+        for code in said.locator("code").all():
+            expect(code).to_have_css("direction", "ltr")
+        expect(said.locator(".fence")).to_have_css("text-align", "start")
+        expect(page.locator("run-verdict .sentence bdi")).to_contain_text("MS910")
+        expect(page.locator("run-verdict .sentence")).to_contain_text("Answered: وجدت")

@@ -250,7 +250,7 @@ export class RunVerdict extends HTMLElement {
       h(
         "h2",
         {
-          class: "name cut",
+          class: nameOf(run).length > 8 ? "name cut" : "name",
           dir: "auto",
           title: embeddedRun === null ? `${nameOf(run)} (F2 renames)` : nameOf(run),
           ondblclick: embeddedRun === null ? () => emit(this, "rename-run") : null,
@@ -266,9 +266,8 @@ export class RunVerdict extends HTMLElement {
   #line(line, place, isOnly) {
     const text = h("span", { class: "sentence" });
     for (const part of line.parts)
-      text.append(
-        part.style === "plain" ? visibleText(part.text) : h("code", { class: part.style }, visibleText(part.text)),
-      );
+      if (part.style === "plain") text.append(...words(visibleText(part.text)));
+      else text.append(h("code", { class: part.style }, visibleText(part.text)));
     const jump =
       line.n === null
         ? null
@@ -366,6 +365,16 @@ export class RunVerdict extends HTMLElement {
  */
 function withoutClock(line) {
   return { ...line, parts: line.parts.filter(({ style, text }) => style !== "plain" || !/^ \(.*\)$/.test(text)) };
+}
+
+/**
+ * Our words, and in them those of a model: in a language written from the right they turn round nothing of ours.
+ * @param {string} text
+ */
+function words(text) {
+  const [, ours = "", answer] = /^(Answered: )([^]*)$/.exec(text) ?? [];
+  if (answer !== undefined) return [ours, h("bdi", null, answer)];
+  return text.split(/(?<=“)([^”]*)(?=”)/).map((piece, at) => (at % 2 ? h("bdi", null, piece) : piece));
 }
 
 /** On a phone only the cause is a sentence; what followed is a word and a link. @param {string} sentence @param {number} place */

@@ -50,6 +50,29 @@ test("OpenAI chat: calls are read out of their JSON text, results keep the id of
   });
 });
 
+test("an answer whose role goes without saying is its content", () => {
+  const blocks = [
+    { type: "thinking", thinking: "First the picture." },
+    { type: "text", text: "They differ." },
+    { type: "tool_use", id: "t1", name: "look", input: {} },
+  ];
+
+  assert.deepEqual(shape(responseMessages({ content: blocks, stop_reason: "tool_use" })), [
+    ["assistant", "thinking", "text", "call"],
+  ]);
+  assert.deepEqual(shape(responseMessages({ content: "Yes.", usage: { output_tokens: 2 } })), [["assistant", "text"]]);
+});
+
+test("an object that the program asked for stays what it is, even with something called content", () => {
+  for (const answer of [
+    { title: "Report", content: "Text" },
+    { content: [{ price: 3 }] },
+    { content: [] },
+    { content: { a: 1 } },
+  ])
+    assert.deepEqual(shape(responseMessages(answer)), [["assistant", "other"]]);
+});
+
 test("a chat completion is its message, with text and refusal and calls", () => {
   const response = {
     choices: [

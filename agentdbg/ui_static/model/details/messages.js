@@ -62,6 +62,22 @@ const NOT_MESSAGES = new Set([
   "prompt",
 ]);
 
+/** What stands beside an answer's content and is none of it. */
+const ABOUT_AN_ANSWER = new Set([
+  "id",
+  "created",
+  "finish_reason",
+  "model",
+  "name",
+  "reasoning",
+  "reasoning_content",
+  "refusal",
+  "stop_reason",
+  "stop_sequence",
+  "thinking",
+  "usage",
+]);
+
 /** @param {any} prompt @returns {Message[]} */
 export function promptMessages(prompt) {
   if (prompt === null || prompt === undefined) return [];
@@ -107,7 +123,7 @@ export function responseMessages(response) {
       .flat()
       .flatMap((/** @type {any} */ made) => responseMessages(made?.message ?? made?.text ?? made));
   }
-  if (isMessage(response)) return mergeAnswers(messagesOf(response, "assistant"));
+  if (isMessage(response) || isOnlyContent(response)) return mergeAnswers(messagesOf(response, "assistant"));
   if (response.message !== null && typeof response.message === "object") return responseMessages(response.message);
   if (typeof response.text === "string") return [message("assistant", partsOf(response.text))];
   if (typeof response.output_text === "string") return [message("assistant", partsOf(response.output_text))];
@@ -162,6 +178,16 @@ function isMessage(item) {
   const known =
     Object.hasOwn(ROLES, String(item.type ?? "").toLowerCase()) || item.type === "system" || item.type === "tool";
   return known && (item.content !== undefined || typeof item.data === "object");
+}
+
+/**
+ * An answer whose role goes without saying: its content, in blocks that say what they are, or with nothing beside it but
+ * what a provider tells about an answer.
+ * @param {any} response
+ */
+function isOnlyContent({ content, ...rest }) {
+  if (Array.isArray(content)) return content.length > 0 && content.every((block) => typeof block?.type === "string");
+  return typeof content === "string" && Object.keys(rest).every((key) => ABOUT_AN_ANSWER.has(key));
 }
 
 /** LangChain's own serialisation: {"lc": 1, "id": [..., "HumanMessage"], "kwargs": {...}}. @param {any} item */

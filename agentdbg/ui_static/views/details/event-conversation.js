@@ -10,7 +10,7 @@ import { promptMessages, responseMessages } from "../../model/details/messages.j
 import { byteLength, oneLine } from "../../model/details/text.js";
 import { foldable, textNodes } from "./fold.js";
 import { eventLink } from "./links.js";
-import { partView, turnViews } from "./message-view.js";
+import { nameView, partView, turnViews } from "./message-view.js";
 import { errorView, isFilled } from "./stack-view.js";
 
 /** @typedef {import("../../model/details/types.js").StoredEvent} StoredEvent */
@@ -124,19 +124,20 @@ export class EventConversation extends HTMLElement {
 
   /** The outcome: the answer, the error, or both when a stream broke off. @param {Record<string, any>} payload */
   #answer(payload) {
-    const parts = responseMessages(payload.response).flatMap((one) => one.parts);
+    const said = responseMessages(payload.response);
+    const parts = said.flatMap((one) => one.parts);
+    const name = said.find((one) => one.name !== null)?.name ?? null;
     const failed = payload.status === "error" || isFilled(payload.error);
     const reasoning =
       parts.filter((part) => part.type === "thinking").length === 1 ? tokensOf(payload.usage).reasoning : null;
     const views = h("div", { class: "outcome" });
     if (parts.length > 0 || !failed) {
-      const said =
+      const shown =
         parts.length > 0
           ? parts.map((part) => partView(part, { isAnswer: true, reasoning }))
           : [h("span", { class: "quiet" }, "no answer recorded")];
-      views.append(
-        h("div", { class: "turn answer" }, h("h3", { class: "who" }, "answer"), h("div", { class: "said" }, ...said)),
-      );
+      const who = h("h3", { class: "who" }, "answer", nameView(name));
+      views.append(h("div", { class: "turn answer" }, who, h("div", { class: "said" }, ...shown)));
     }
     if (failed) {
       const error = isFilled(payload.error) ? payload.error : { message: "failed without a message" };

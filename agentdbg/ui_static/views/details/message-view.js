@@ -46,7 +46,7 @@ export function turnViews(messages) {
       const at = waiting.findIndex((call) =>
         part.callId === null || call.id === null ? call.name === (part.name ?? call.name) : call.id === part.callId,
       );
-      if (at < 0) turns.push(turn("tool", [resultView(part, part.name)], part.failed));
+      if (at < 0) turns.push(turn("tool", [resultView(part, part.name)], { failed: part.failed }));
       else {
         const [call] = waiting.splice(at, 1);
         call.into.append(resultView(part, call.name));
@@ -57,19 +57,26 @@ export function turnViews(messages) {
     rest.forEach((part, at) => {
       if (part.type === "call") waiting.push({ id: part.id, name: part.name, into: said[at] });
     });
-    turns.push(turn(one.role, said));
+    turns.push(turn(one.role, said, { name: one.name }));
   }
   return turns;
 }
 
-/** @param {string} role @param {HTMLElement[]} said @param {boolean} [failed] */
-export function turn(role, said, failed = false) {
+/** @param {string} role @param {HTMLElement[]} said @param {{ failed?: boolean, name?: string | null }} [options] */
+export function turn(role, said, { failed = false, name = null } = {}) {
   return h(
     "div",
     { class: "turn", "data-role": role, "data-failed": failed },
-    h("span", { class: "who" }, speaker(role)),
+    h("span", { class: "who" }, speaker(role), nameView(name)),
     h("div", { class: "said" }, ...said),
   );
+}
+
+/** Where several speak in one role, each has a name; a long one is broken between its words. @param {string | null} name */
+export function nameView(name) {
+  if (name === null || name === "") return null;
+  const words = visibleText(name.slice(0, 80)).split(/(?<=[_\-.])(?=.)/);
+  return h("span", { class: "named", dir: "auto" }, ...words.flatMap((word, at) => (at > 0 ? [h("wbr"), word] : [word])));
 }
 
 /**

@@ -164,7 +164,7 @@ function fenceView(text, language) {
   code.append(...pieces(text.slice(0, from)));
   const figure = h(
     "figure",
-    { class: "fence" },
+    { class: "fence", dir: "ltr" },
     h("figcaption", null, copy, language && h("span", null, visibleText(language.slice(0, 24)))),
     scrollable(pre, language ? `${visibleText(language.slice(0, 24))} code` : "Code"),
   );
