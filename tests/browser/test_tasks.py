@@ -350,13 +350,16 @@ def test_the_first_letters_of_a_runs_id_open_it(open_page: Callable[..., Page], 
 def test_a_run_takes_two_lines_of_44_pixels_on_a_phone(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """A name cut to three letters names nothing."""
     page = open_page(recorded.address("", view="runs"), width=390, height=844, ready="runs-table .run-row")
-    row = page.locator("runs-table .run-row", has_text="invoice-triage").first
-    name = row.locator(".who .cut").first
-
-    assert row.evaluate("(row) => row.getBoundingClientRect().height") >= 44
-    assert name.evaluate("(name) => name.scrollWidth <= name.clientWidth")
-    below = "(row) => row.querySelector('.outcome').offsetTop > row.querySelector('.who .cut').offsetTop"
-    assert row.evaluate(below)  # one look: the table may draw the row anew between two
+    # One look, at what stands there: the table may draw its rows anew between two.
+    page.wait_for_function(
+        """() => {
+          const row = [...document.querySelectorAll("runs-table .run-row")]
+            .find((one) => one.textContent.includes("invoice-triage"));
+          const [name, outcome] = [".who .cut", ".outcome"].map((part) => row?.querySelector(part));
+          return row && row.getBoundingClientRect().height >= 44 && name.scrollWidth <= name.clientWidth &&
+            outcome.offsetTop > name.offsetTop;
+        }"""
+    )
 
 
 def test_a_reload_keeps_the_row_and_the_place(read: Callable[..., Reader]) -> None:

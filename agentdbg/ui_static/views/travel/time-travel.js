@@ -19,6 +19,9 @@ import { MessagesPane, SourcePane, StatePane } from "./panes.js";
 /** @typedef {import("../../model/timeline.js").Timeline} Timeline */
 
 const ROW = 26;
+/** As high as a finger needs. */
+const ROW_FOR_FINGERS = 44;
+const PHONE = matchMedia("(max-width: 719.9px)");
 const OVERSCAN = 10;
 const TABS = [
   ["steps", "Steps"],
@@ -34,7 +37,7 @@ export class TimeTravel extends HTMLElement {
   timeline = null;
   selected = 0;
 
-  #heights = new RowHeights(0, () => ROW);
+  #heights = new RowHeights(0, rowHeight);
   #top = 0;
   #viewport = 0;
   #drawnFor = "";
@@ -102,6 +105,7 @@ export class TimeTravel extends HTMLElement {
       const row = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-n]"));
       if (row) emit(this, "travel", { n: Number(row.dataset.n) });
     });
+    PHONE.addEventListener("change", () => this.update());
     new ResizeObserver(() => {
       this.#viewport = this.#scroller.clientHeight;
       this.#show(this.timeline?.placeOf(this.selected) ?? -1);
@@ -117,7 +121,7 @@ export class TimeTravel extends HTMLElement {
     const { timeline, data } = this;
     if (!timeline || !data || !this.firstChild) return;
     const { numbers } = timeline;
-    this.#heights = new RowHeights(numbers.length, () => ROW);
+    this.#heights = new RowHeights(numbers.length, rowHeight);
     this.#track.style.height = `${this.#heights.total}px`;
     const place = timeline.placeOf(this.selected);
     if (this.selected === 0 && numbers.length > 0) queueMicrotask(() => emit(this, "travel", { n: numbers[0] }));
@@ -140,7 +144,7 @@ export class TimeTravel extends HTMLElement {
   /** Bring a step into sight; not before there is a height to bring it into. @param {number} place */
   #show(place) {
     if (place < 0 || this.#viewport === 0) return;
-    const top = scrollToShow(this.#heights, place, this.#top, this.#viewport, ROW * 2);
+    const top = scrollToShow(this.#heights, place, this.#top, this.#viewport, rowHeight() * 2);
     if (top === null) return;
     this.#scroller.scrollTop = top;
     this.#top = this.#scroller.scrollTop; // the end of the list may be nearer
@@ -184,6 +188,10 @@ export class TimeTravel extends HTMLElement {
       h("span", { class: "digits quiet" }, kind === KIND.START || !isTimed ? "" : at),
     );
   }
+}
+
+function rowHeight() {
+  return PHONE.matches ? ROW_FOR_FINGERS : ROW;
 }
 
 customElements.define("time-travel", TimeTravel);
