@@ -9,9 +9,11 @@ BaseException, and the effects guard stays armed.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.comparing import Comparison, missing, replay_mode
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 _LOOK_AGAIN_S = 0.05
+_CANCELLED_S = 1.0
+"""So much later than it had been, a call is cancelled that nobody cancels now: it had raised that by itself."""
 
 
 class Session(Decider):
@@ -92,6 +96,8 @@ class Session(Decider):
         self._made_live: dict[str, str] = {}
         """Open calls that are made and counted, with their kinds; what one asks over HTTP is part of it."""
         self._told: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._served: list[int] = []
+        """The numbers of the calls that were served."""
         self._lock = lock_of(self)
         self.started = time.monotonic()
 
@@ -209,6 +215,7 @@ class Session(Decider):
             answer = step.edit(answer)
         if not recorded.is_unasked:
             run.counts["edited" if answer.served == "edited" else "served"] += 1
+            self._served.append(recorded.number)
         self._remember(run, call, recorded, answer)
         return answer
 
@@ -310,7 +317,8 @@ class Session(Decider):
 
     def _note(self, divergence: Divergence) -> None:
         with self._lock:
-            divergence.equal_before = sum(run.counts["served"] for run in self.runs)
+            before = divergence.number or sys.maxsize
+            divergence.equal_before = sum(number < before for number in self._served)
             divergence.total = sum(run.numbered for run in self.runs)
             self.divergences.append(divergence)
             is_stopping = divergence.kind_of in STOPPING or divergence.kind_of == "ended"
@@ -360,6 +368,8 @@ class Session(Decider):
         if known is not None and known.answer is not None and not known.is_late:
             known.run.gate.wait(known.call.turn)
             self._hand_over(known, call)
+            if "cancelled" in known.call.tape_call.out:
+                return Answer(error=import_module("asyncio").CancelledError(), served="recorded")
         return None
 
     async def wait_async(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
@@ -369,7 +379,7 @@ class Session(Decider):
         known = self._open.get(call.call_id)
         if known is not None and known.answer is not None and not known.is_late:
             if "cancelled" in known.call.tape_call.out:
-                await _until_cancelled()
+                await _until_cancelled(known.call)
             await _after_timeouts(known.call)
             await known.run.gate.wait_async(known.call.turn)
             self._hand_over(known, call)
@@ -453,6 +463,12 @@ def _settle(future: Any) -> None:
         future.set_result(None)
 
 
-async def _until_cancelled() -> None:
-    """A call that was cancelled waits to be cancelled again."""
-    await running_loop().create_future()
+async def _until_cancelled(recorded: RecordedCall) -> None:
+    """A call that was cancelled waits to be cancelled again; longer than it had lasted only where it did so itself."""
+    loop = running_loop()
+    cancelled = loop.create_future()
+    timer = loop.call_later((recorded.ended_ms - recorded.began_ms) / 1000 + _CANCELLED_S, cancelled.cancel)
+    try:
+        await cancelled
+    finally:
+        timer.cancel()

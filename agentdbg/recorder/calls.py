@@ -318,6 +318,8 @@ class Call(KnownCall):
 
     def close(self) -> None:
         """The consumer of a generator had enough."""
+        if self.is_over:
+            return
         self._is_closed = True
         self._take_items()
         if self.decided is not None:

@@ -244,14 +244,39 @@ def _given(answer: Answer) -> Any:
 
 
 def _items_of(answer: Answer) -> Generator[Any, Any, Any]:
-    yield from _pieces(answer)
+    thrown: Exception | None = None
+    for piece in _pieces(answer):
+        try:
+            _sent = yield piece  # what the consumer sends has had its effect: it is in the pieces
+        except Exception as error:  # noqa: BLE001 -- goes on where nobody has dealt with it in the recording
+            thrown = _if_dealt_with(error, answer)
+    _go_on_with(thrown, answer)
     value = _given(answer)
     return None if answer.items is None else value
 
 
+def _if_dealt_with(thrown: Exception, answer: Answer) -> Exception:
+    """What a consumer throws into a generator; only what one did in the recording may have been caught there."""
+    if answer.served != "recorded":
+        raise thrown
+    return thrown
+
+
+def _go_on_with(thrown: Exception | None, answer: Answer) -> None:
+    """Raise what was thrown in, unless the recorded generator made another error of it."""
+    error = answer.error
+    if thrown is not None and (error is None or (type(error), repr(error.args)) == (type(thrown), repr(thrown.args))):
+        raise thrown
+
+
 async def _async_items_of(answer: Answer) -> AsyncGenerator[Any, Any]:
-    for item in _pieces(answer):
-        yield item
+    thrown: Exception | None = None
+    for piece in _pieces(answer):
+        try:
+            yield piece
+        except Exception as error:  # noqa: BLE001 -- as above
+            thrown = _if_dealt_with(error, answer)
+    _go_on_with(thrown, answer)
     _given(answer)
 
 

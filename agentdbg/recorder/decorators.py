@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from agentdbg.recorder.calls import Call
+from agentdbg.recorder.calls import Call, open_calls
 from agentdbg.recorder.context import current_scope, enter_scope, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, given_name
 from agentdbg.recorder.given_values import with_effect
-from agentdbg.recorder.run_lifecycle import implicit_scope
+from agentdbg.recorder.run_lifecycle import implicit_scope, when_ending
 from agentdbg.recorder.wrappers import wrap
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
             if current_scope() is None and implicit_scope() is None:
                 return None
             by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
-            return Call("tool", shown_name, {**by_position, **by_keyword}, shown_meta, {})
+            return _FunctionCall("tool", shown_name, {**by_position, **by_keyword}, shown_meta, {})
 
         return wrap(wrapped, prepare)
 
@@ -118,7 +118,25 @@ def llm(function: Any = None, *, model: str | None = None, meta: dict[str, Any] 
     return decorate if function is None else decorate(function)
 
 
-class _ModelCall(Call):
+class _FunctionCall(Call):
+    """A call of a decorated function."""
+
+    def leave_half_read(self, run_id: str) -> None:
+        """The run ends while the consumer of a generator has not read on: what it gave so far is what it gave."""
+        if self._items is not None and self._outer is not None and self._outer.run.run_id == run_id:
+            self.close()
+
+
+def _leave_half_read(run_id: str) -> None:
+    for call in list(open_calls.values()):
+        if isinstance(call, _FunctionCall):
+            call.leave_half_read(run_id)
+
+
+when_ending.append(_leave_half_read)
+
+
+class _ModelCall(_FunctionCall):
     """A decorated model function: usage and stop reason are taken from what it returned, where they are plain."""
 
     only_argument: str | None = None

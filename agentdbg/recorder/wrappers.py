@@ -193,6 +193,17 @@ class _Steps:
         self._inner = own_scope()
         self.leave()
 
+    def close(self, around: Around, generator: Generator[Any, Any, Any]) -> None:
+        """Close the generator; what the interpreter closes at its end finds no global any more, and its run ended."""
+        if around.is_over:
+            generator.close()
+            return
+        self.resume()
+        try:
+            generator.close()
+        finally:
+            self.suspend()
+
     def leave(self) -> None:
         """Be outside again; also where an interruption came in between."""
         if self.is_inside:
@@ -227,7 +238,7 @@ def _generator(function: Any, prepare: Prepare) -> Any:
                     sent = yield item
                     advance = generator.send
                 except GeneratorExit:
-                    _closing(steps, generator)
+                    steps.close(around, generator)
                     raise
                 except BaseException as thrown:  # noqa: BLE001 -- goes into the generator as it came
                     sent = thrown
@@ -250,14 +261,6 @@ def _generator(function: Any, prepare: Prepare) -> Any:
                 _leave(around, own_scope())
 
     return wrapper
-
-
-def _closing(steps: _Steps, generator: Generator[Any, Any, Any]) -> None:
-    steps.resume()
-    try:
-        generator.close()
-    finally:
-        steps.suspend()
 
 
 def _async_generator(function: Any, prepare: Prepare) -> Any:

@@ -129,7 +129,7 @@ class TapeCall:
 
     def raised(self, error: Any) -> None:
         """The call raised this; a framework may tell of an error in words alone."""
-        if type(error).__name__ == "CancelledError":
+        if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
             self._out = {"cancelled": True}
             self._note_changes()
         else:

@@ -215,6 +215,8 @@ _HANDED_ON = {
     "autorun.launcher.execute": "it is what ended the program",
     "loading._give_back": "raised when every handler is in its place again",
     "loading.not_swallowed": "what a handler raised is raised behind it",
+    "recorder.consultation._async_items_of": "as below",
+    "recorder.consultation._items_of": "thrown into the recorded generator, and raised at its end at the latest",
     "recorder.wrappers.wrapper": "thrown into the generator it was meant for",
 }
 
