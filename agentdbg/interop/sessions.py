@@ -106,7 +106,7 @@ class Session:
         return step
 
     def call(self, of: str, name: Any, args: Any, *, answer: str, at_ms: float | None) -> None:
-        """A tool that an answer asks for."""
+        """A tool that an answer asks for; without an answer, the program uses it by itself."""
         if of not in self._asked:
             self._asked[of] = _Asked(name, args, answer, at_ms)
             self._waiting.setdefault(str(name), {})[of] = None
@@ -134,7 +134,7 @@ class Session:
             content,
             error=error,
             key=self.key(of),
-            parent=self._under if answer is None else self.key(answer),
+            parent=self.key(answer) if answer else self._under,
             at_ms=at_ms,
             duration_ms=length if duration_ms is None else duration_ms,
             meta=_from(of),
@@ -185,7 +185,8 @@ class Session:
             if step.duration_ms is None and step.at_ms is not None and began is not None and began <= step.at_ms:
                 step.duration_ms = step.at_ms - began
         for of, asked in self._asked.items():
-            place: dict[str, Any] = {"parent": self.key(asked.answer), "at_ms": asked.at_ms, "meta": _from(of)}
+            parent = self.key(asked.answer) if asked.answer else self._under
+            place: dict[str, Any] = {"parent": parent, "at_ms": asked.at_ms, "meta": _from(of)}
             self.steps.append(unanswered_call(asked.name, asked.args, call=self.key(of), **place))
         return self.steps
 

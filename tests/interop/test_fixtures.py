@@ -102,6 +102,7 @@ COUNTED = [
     Counted("atif/trajectory.json", "Feed the terns.", 2, 2, 1, 1_212, 2),
     Counted("atif/images.json", "#784 do", 2, 3, 0, 235, 2),
     Counted("atif/summarised.json", "Go on.", 1, 1, 0, 44, 1),
+    Counted("atif/delegated.json", "#1501 Survey", 6, 4, 1, 383, 3, spans=3),
     Counted("atif/many.jsonl", "First tern.", 2, 0, 0, None, 2, open_calls=1, runs=2, problems=2),
     Counted("openhands/sessions/9d1f", "Paint the hull.", 2, 2, 1, 2_270, 2),
     Counted("openhands/conversations/77e0", "Caulk the deck.", 2, 1, 1, 1_890, 1),
@@ -244,6 +245,23 @@ def test_a_subagent_works_inside_the_call_that_started_it(data_dir: Path) -> Non
     assert by_id[inside["general-purpose"]["parent_id"]]["meta"]["source_id"] == "toolu_B"
     (grep,) = [event for event in events if event["name"] == "Grep"]
     assert by_id[by_id[grep["parent_id"]]["parent_id"]] is inside["Explore"]
+
+
+def test_a_trajectory_inside_another_is_work_of_the_call_that_started_it(data_dir: Path) -> None:
+    """What subagents said and used is most of a delegating agent's work."""
+    events = _events(data_dir, "atif/delegated.json")
+    by_id = {event["event_id"]: event for event in events}
+    spans = {event["payload"].get("input", event["name"]): event for event in events if "span" in event["meta"]}
+    calls = {
+        event["payload"]["args"]["task"]: event["event_id"]
+        for event in events
+        if event["event_type"] == "TOOL_CALL" and "task" in event["payload"]["args"]
+    }
+    (store,) = [event for event in events if event["name"] == "store"]
+
+    assert {task: spans[task]["parent_id"] for task in calls} == calls
+    assert by_id[spans["auk"]["parent_id"]]["event_type"] == "RUN_START"
+    assert by_id[store["parent_id"]]["event_type"] == "RUN_START"  # no answer of a model asked for it
 
 
 @pytest.mark.parametrize(

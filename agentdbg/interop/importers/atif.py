@@ -18,6 +18,7 @@ from agentdbg.interop.transcripts import error_in_text, plain_content
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agentdbg.interop.drafts import Step
     from agentdbg.interop.sources import Source
 
 TITLE = "ATIF trajectory"
@@ -42,14 +43,10 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
 
 
 def _read(source: Source, place: str, document: dict[str, Any]) -> Iterator[RunDraft | EntryProblem]:
-    session = Session()
-    agent = as_dict(document.get("agent"))
-    for number, step in enumerate(document["steps"], 1):
-        if isinstance(step, dict):
-            _take(session, step, agent, number)
-        else:
-            yield EntryProblem(f"{place}, step {number}".removeprefix(", "), "not an object, left out")
-    totals = as_dict(document.get("final_metrics"))
+    told = _Told(place)
+    session = told.take(document)
+    yield from told.problems
+    agent, totals = as_dict(document.get("agent")), as_dict(document.get("final_metrics"))
     facts = {
         "framework": agent.get("name"),
         "session_id": document.get("session_id"),
@@ -62,11 +59,50 @@ def _read(source: Source, place: str, document: dict[str, Any]) -> Iterator[RunD
         identity=["atif", document.get("session_id"), document.get("trajectory_id"), document["steps"]],
         name=short_name(session.first_request, source.stem),
         format="atif",
-        steps=in_order(session.close()),
+        steps=in_order(*told.lists),
         entry=place,
         result=session.last_answer or None,
         meta={key: value for key, value in facts.items() if value not in (None, "")},
     )
+
+
+class _Told:
+    """What a trajectory says, with those of its subagents that stand inside it."""
+
+    def __init__(self, place: str) -> None:
+        self.lists: list[list[Step]] = []
+        self.problems: list[EntryProblem] = []
+        self._place = place
+
+    def take(self, document: dict[str, Any], name: str = "", under: str | None = None) -> Session:
+        """One trajectory; a subagent's is a span, `name` is its key and `under` the call that started it."""
+        session = Session(lane=f"{name}: " if name else "", under=name or None)
+        agent = as_dict(document.get("agent"))
+        for number, step in enumerate(as_list(document.get("steps")), 1):
+            if isinstance(step, dict):
+                _take(session, step, agent, number)
+            else:
+                where = f"{self._place}, {name}, step {number}".replace(", ,", ",").removeprefix(", ")
+                self.problems.append(EntryProblem(where, "not an object, left out"))
+        steps = session.close()
+        self.lists.append(steps)
+        inner = [one for one in as_list(document.get("subagent_trajectories")) if isinstance(one, dict)]
+        for number, one in enumerate(inner, 1):
+            of = as_word(one.get("trajectory_id")) or as_word(one.get("session_id")) or str(number)
+            self.take(one, f"{name}/{of}" if name else f"subagent {of}", _started_by(steps, of))
+        if name:
+            steps.append(session.as_span(as_word(agent.get("name")) or "subagent", name, under))
+        return session
+
+
+def _started_by(steps: list[Step], trajectory_id: str) -> str | None:
+    """The call whose result names this trajectory."""
+    for step in steps:
+        named = step.meta.get("subagents")
+        for told in named if isinstance(named, list) else [named]:
+            if trajectory_id in (as_dict(told).get("trajectory_id"), as_dict(told).get("session_id")):
+                return step.key
+    return None
 
 
 def _take(session: Session, step: dict[str, Any], agent: dict[str, Any], number: int) -> None:
@@ -105,6 +141,14 @@ def _answer(
             for call in calls
         ]
     metrics = as_dict(step.get("metrics"))
+    if step.get("llm_call_count") == 0:  # the program did this by itself
+        if content:
+            session.note("agent", content, at_ms=at_ms, source_id=of)
+        for call in calls:
+            args = call.get("arguments")
+            session.call(str(call.get("tool_call_id")), call.get("function_name"), args, answer="", at_ms=at_ms)
+        _observed(session, step, at_ms, of)
+        return
     session.answer(
         of,
         shown,
