@@ -122,7 +122,7 @@ def _told_whole(attributes: dict[str, Any], side: Literal["input", "output"]) ->
     if not isinstance(told, list) or not told:
         return None
     first = read_arguments(attributes.get(GenAI.SYSTEM_INSTRUCTIONS)) if side == "input" else None
-    messages = [_from_parts(item) for item in told]
+    messages = [message for item in told for message in _from_parts(item)]
     return [{"role": "system", "content": _text_of_parts(first)}, *messages] if first else messages
 
 
@@ -229,17 +229,26 @@ def _content(given: Any) -> Any:
     return "\n".join(texts) if len(texts) == len(blocks) else blocks
 
 
-def _from_parts(message: Any) -> Any:
-    """A message of the GenAI conventions: a role and parts."""
+def _from_parts(message: Any) -> list[Any]:
+    """A message of the GenAI conventions, a role and parts; results of several tools may stand in one."""
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
-        return message
+        return [message]
     parts = [part for part in message["parts"] if isinstance(part, dict)]
+    results = [
+        {"role": "tool", "content": part.get("response", part.get("result")), "tool_call_id": part.get("id")}
+        for part in parts
+        if part.get("type") == "tool_call_response"
+    ]
+    rest = [part for part in parts if part.get("type") != "tool_call_response"]
+    if results and not rest:
+        return results
+    said = _said_in_parts(message, rest)
+    return [said, *results] if said["role"] == "assistant" else [*results, said]
+
+
+def _said_in_parts(message: dict[str, Any], parts: list[dict[str, Any]]) -> dict[str, Any]:
     if len(parts) == 1 and parts[0].get("type") == "text" and not message.get("name"):
         return {"role": message.get("role", "user"), "content": parts[0].get("content")}
-    answered = next((part for part in parts if part.get("type") == "tool_call_response"), None)
-    if answered is not None:
-        result = answered.get("response", answered.get("result"))
-        return {"role": "tool", "content": result, "tool_call_id": answered.get("id")}
     others = [part for part in parts if part.get("type") not in ("text", "tool_call", *_THOUGHTS)]
     text = _text_of_parts(parts)
     made: dict[str, Any] = {"role": message.get("role", "user"), "content": parts if others else text or None}

@@ -47,6 +47,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "gen_ai.usage.prompt_tokens",
         "ai.usage.promptTokens",
         "ai.usage.inputTokens",
+        "ai.usage.tokens",
     ),
     "output_tokens": (
         OpenInference.COMPLETION_TOKENS,
@@ -272,6 +273,9 @@ def _embedding_step(found: Span, said: dict[str, Any], error: dict[str, Any] | N
     vectors = [item["vector"] for item in items if isinstance(item.get("vector"), list)]
     texts = [item["text"] for item in items if "text" in item]
     texts = texts or [as_dict(message).get("content") for message in messages_in(found, "input") or ()]
+    texts = texts or [read_arguments(text) for text in as_list(found.attributes.get("ai.values"))]
+    made = [read_arguments(vector) for vector in as_list(found.attributes.get("ai.embeddings"))]
+    vectors = vectors or [vector for vector in made if isinstance(vector, list)]
     dimensions = len(vectors[0]) if vectors else found.attributes.get("gen_ai.embeddings.dimension.count")
     usage = _usage(said)
     if usage is not None and usage["total_tokens"] is None:

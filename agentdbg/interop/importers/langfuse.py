@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, read_arguments
-from agentdbg.interop.importers.message_forms import answer_in, messages_in_value
+from agentdbg.interop.importers.message_forms import answer_in, messages_in_value, stop_reason_in
 from agentdbg.interop.importers.span_trees import MODEL, SPAN, TOOL, Node, Trace, runs_of
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
@@ -182,6 +182,7 @@ def _node(told: dict[str, Any]) -> Node:
             "usage": _usage(told),
             "cost_usd": _first(told.get("calculatedTotalCost"), costs.get("total"), _of(told, "totalCost")),
             "tools": as_dict(given).get("tools"),
+            "stop_reason": stop_reason_in(output),
         }
     return node
 

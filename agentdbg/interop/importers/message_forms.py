@@ -173,16 +173,19 @@ def usage_in(value: Any, depth: int = 0) -> dict[str, Any] | None:
     return None
 
 
-def stop_reason_in(value: Any) -> str | None:
-    """How an answer ended, where its output says so."""
-    told = as_dict(read_arguments(value))
-    choice = as_dict(next(iter(as_list(told.get("choices")) or (value if isinstance(value, list) else [])), None))
-    generations = as_list(told.get("generations"))
-    while generations and isinstance(generations[0], list):
-        generations = generations[0]
-    info = as_dict(as_dict(next(iter(generations), None)).get("generation_info"))
-    reason = choice.get("finish_reason") or info.get("finish_reason") or told.get("stop_reason")
-    return reason if isinstance(reason, str) else None
+def stop_reason_in(value: Any, depth: int = 0) -> str | None:
+    """How an answer ended, wherever its framework says so."""
+    if depth > _DEEPEST:
+        return None
+    value = read_arguments(value)
+    if isinstance(value, list):
+        return stop_reason_in(value[0], depth + 1) if value else None
+    told = as_dict(value)
+    reason = told.get("finish_reason") or told.get("stop_reason") or told.get("finishReason")
+    if isinstance(reason, str):
+        return reason
+    inner = ("choices", "generations", "generation_info", "message", "kwargs", "response_metadata", "llm_output")
+    return next((found for key in inner if (found := stop_reason_in(told.get(key), depth + 1))), None)
 
 
 def request_in(value: Any, depth: int = 0) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, read_arguments
-from agentdbg.interop.importers.message_forms import answer_in, messages_in_value, usage_in
+from agentdbg.interop.importers.message_forms import answer_in, messages_in_value, stop_reason_in, usage_in
 from agentdbg.interop.importers.span_trees import MODEL, SPAN, TOOL, Node, Trace, runs_of
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
@@ -84,7 +84,8 @@ def _trace(item: dict[str, Any], where: str) -> Trace:
     trace.started_ms = moment_ms(began)
     data = as_dict(read_arguments(item.get("data")))
     trace.input = read_arguments(data.get("request") or info.get("request_preview") or item.get("request"))
-    trace.output = read_arguments(data.get("response") or info.get("response_preview") or item.get("response"))
+    trace.output = read_arguments(data.get("response") or item.get("response"))
+    trace.preview = read_arguments(info.get("response_preview"))
     scores = {
         as_word(each.get("assessment_name") or each.get("name")): as_dict(
             each.get("feedback") or each.get("expectation")
@@ -141,6 +142,7 @@ def _node(item: dict[str, Any]) -> Node:
             "tools": attributes.get("mlflow.chat.tools") or given.get("tools"),
             "usage": usage or None,
             "cost_usd": as_dict(attributes.get("mlflow.llm.cost")).get("total_cost"),
+            "stop_reason": stop_reason_in(node.output),
         }
         node.input = messages_in_value(attributes.get("mlflow.chat.messages") or node.input)
         node.output = answer_in(node.output)

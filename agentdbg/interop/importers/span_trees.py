@@ -55,6 +55,8 @@ class Trace:
     error: dict[str, Any] | None = None
     started_ms: float | None = None
     ended_ms: float | None = None
+    preview: Any = None
+    """The beginning of its output, for where no span has the whole."""
     is_log: bool = False
     """Whether its spans stand side by side, so that only the newest says how it went."""
 
@@ -127,7 +129,7 @@ def _draft(trace: Trace, source: Source, format_name: str, framework: str, *, al
         started_ms=trace.started_ms if trace.started_ms is not None else min(began, default=None),
         ended_ms=trace.ended_ms if trace.ended_ms is not None else max(ended, default=None),
         error=error,
-        result=result,
+        result=trace.preview if result is None else result,
         meta={
             "framework": framework,
             "trace_id": trace.trace_id,
