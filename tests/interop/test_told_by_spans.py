@@ -78,7 +78,12 @@ def _of_langsmith(outputs: dict[str, Any]) -> dict[str, Any]:
 def _of_mlflow(outputs: dict[str, Any]) -> dict[str, Any]:
     attributes = {"mlflow.spanType": json.dumps("CHAT_MODEL"), "mlflow.spanOutputs": json.dumps(outputs)}
     span = {"span_id": "s", "name": "m", "start_time_unix_nano": 1748772000000000000, "attributes": attributes}
-    info = {"trace_id": "tr-1", "request_time": "2025-06-01T10:00:00Z", "state": "OK", "response_preview": "{"}
+    info = {
+        "trace_id": "tr-1",
+        "request_time": "2025-06-01T10:00:00Z",
+        "state": "OK",
+        "response_preview": "word word...",
+    }
     return {"info": info, "data": {"spans": [span]}}
 
 

@@ -85,7 +85,7 @@ def _trace(item: dict[str, Any], where: str) -> Trace:
     data = as_dict(read_arguments(item.get("data")))
     trace.input = read_arguments(data.get("request") or info.get("request_preview") or item.get("request"))
     trace.output = read_arguments(data.get("response") or item.get("response"))
-    trace.preview = read_arguments(info.get("response_preview"))
+    trace.preview = as_word(info.get("response_preview"))
     scores = {
         as_word(each.get("assessment_name") or each.get("name")): as_dict(
             each.get("feedback") or each.get("expectation")

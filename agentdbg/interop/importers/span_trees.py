@@ -6,10 +6,11 @@ Each tool's importer reads its own form into `Node`s; what a trace amounts to as
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.interop.drafts import RunDraft, Step, model_call, span, tool_call
+from agentdbg.interop.drafts import RunDraft, Step, model_call, read_arguments, span, tool_call
 from agentdbg.interop.importers.message_forms import request_in
 from agentdbg.interop.sessions import short_name
 from agentdbg.interop.shapes import as_dict, as_word
@@ -55,8 +56,8 @@ class Trace:
     error: dict[str, Any] | None = None
     started_ms: float | None = None
     ended_ms: float | None = None
-    preview: Any = None
-    """The beginning of its output, for where no span has the whole."""
+    preview: str = ""
+    """What lists show of its output: a part of it, or what somebody chose."""
     is_log: bool = False
     """Whether its spans stand side by side, so that only the newest says how it went."""
 
@@ -129,13 +130,23 @@ def _draft(trace: Trace, source: Source, format_name: str, framework: str, *, al
         started_ms=trace.started_ms if trace.started_ms is not None else min(began, default=None),
         ended_ms=trace.ended_ms if trace.ended_ms is not None else max(ended, default=None),
         error=error,
-        result=trace.preview if result is None else result,
+        result=_previewed(trace.preview, result),
         meta={
             "framework": framework,
             "trace_id": trace.trace_id,
             **{key: value for key, value in trace.facts.items() if value not in (None, "", [], {})},
         },
     )
+
+
+def _previewed(preview: str, whole: Any) -> Any:
+    """The whole output where the preview is a part of it, else the preview."""
+    part = preview.strip().removesuffix("...").removesuffix("…")
+    if not part:
+        return whole
+    text = whole if isinstance(whole, str) else json.dumps(whole, ensure_ascii=False, default=str)
+    is_part = any(words in text for words in (part, json.dumps(part, ensure_ascii=False)[1:-1]))
+    return whole if whole is not None and is_part else read_arguments(preview)
 
 
 def _step(node: Node) -> Step:
