@@ -13,7 +13,7 @@ from agentdbg.bounded.files import read_small
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.interop.importing import StoredRun
 from agentdbg.interop.shapes import as_dict, as_list
-from agentdbg.interop.sources import event_files
+from agentdbg.interop.sources import event_files, side_files
 from agentdbg.storage.layout import index_dir, is_run_id, make_private_folder, replace_file, run_dir
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _mark(path: Path) -> list[int]:
     files = [path]
     if path.is_dir():
         files = event_files(path)
-    elif path.suffix == ".jsonl" and path.with_suffix("").is_dir():  # its subagents
-        files += sorted(path.with_suffix("").rglob("*.jsonl"))
+    else:
+        files += side_files(path)
     try:
         facts = [file.stat() for file in files]
     except OSError:

@@ -30,7 +30,7 @@ from agentdbg.storage.reader import run_ids
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["NotReadable", "Source", "event_files", "find_sources", "moment_ms", "session_of"]
+__all__ = ["NotReadable", "Source", "event_files", "find_sources", "moment_ms", "session_of", "side_files"]
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz", ".aider.chat.history.md")
 _LONGEST_FILE = 32 << 20
@@ -299,12 +299,31 @@ def _is_wanted(name: str) -> bool:
 def _is_part_of_another(path: Path) -> bool:
     """Whether a file is a subagent's of a session that lies here too, and comes in with it."""
     if not path.name.startswith("agent-"):
-        return False
+        around = path.parent.parent
+        if around.name != "chats" or path.suffix != ".jsonl":
+            return False
+        return any(path in side_files(session) for session in around.glob(f"session-*-{path.parent.name[:8]}.jsonl"))
     for folder in path.parents:
         if folder.name == "subagents":
             return folder.parent.with_suffix(".jsonl").is_file()
     session_id = session_of(path)
     return bool(session_id) and (path.parent / f"{session_id}.jsonl").is_file()
+
+
+def side_files(path: Path) -> list[Path]:
+    """
+    The files of a session's subagents, in the folder named after it: Claude Code's, and Gemini CLI's, which names its
+    sessions by the first letters of their id.
+    """
+    if path.suffix != ".jsonl":
+        return []
+    inside = path.with_suffix("")
+    if inside.is_dir():
+        return sorted(inside.rglob("*.jsonl"))
+    short = path.stem.rpartition("-")[2]
+    if path.parent.name != "chats" or not path.name.startswith("session-") or not short.isalnum():
+        return []
+    return sorted(path.parent.glob(f"{short}*/*.jsonl"))
 
 
 def session_of(path: Path) -> str:

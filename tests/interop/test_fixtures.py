@@ -70,6 +70,7 @@ COUNTED = [
     Counted("gemini/session-2025-12-05T16-00-3f9a12bc.json", "Why is the lamp", 2, 3, 2, 6_575, 2),
     Counted("gemini/session-2026-03-02T09-00-77aa00bb.jsonl", "Draw the harbour.", 2, 1, 1, 1_933, 3, open_calls=1),
     Counted("gemini/session-2026-01-05T10-00-aaaa.json", "#402 Fix", 2, 6, 4, 3_060, 2, open_calls=1),
+    Counted("gemini/chats/session-2026-06-04T08-00-5c0ffee5.jsonl", "#1600 Check", 5, 3, 1, 452, 3, spans=1),
     Counted("gemini/stream.jsonl", "#320 list", 2, 1, 0, 900, 1),
     Counted("gemini/checkpoint-harbour.json", "Measure the quay.", 3, 2, 1, None, 2),
     Counted("gemini/logs.json", "list the boats", 0, 0, 0, None, 3, runs=2),
@@ -245,6 +246,17 @@ def test_a_subagent_works_inside_the_call_that_started_it(data_dir: Path) -> Non
     assert by_id[inside["general-purpose"]["parent_id"]]["meta"]["source_id"] == "toolu_B"
     (grep,) = [event for event in events if event["name"] == "Grep"]
     assert by_id[by_id[grep["parent_id"]]["parent_id"]] is inside["Explore"]
+
+
+def test_what_a_history_was_shortened_to_is_not_what_happened(data_dir: Path) -> None:
+    """Gemini CLI rewrites its history to save room: results are masked, and a summary takes the place of the rest."""
+    events = _events(data_dir, "gemini/chats/session-2026-06-04T08-00-5c0ffee5.jsonl")
+    (read,) = [event["payload"]["result"] for event in events if event["name"] == "read_file"]
+    told = [event["payload"]["role"] for event in events if event["event_type"] == "MESSAGE"]
+
+    assert read.startswith("#1603 beam")
+    assert told == ["user", "user", "compaction", "user"]
+    assert len(find_sources([str(FIXTURES / "gemini/chats")])) == 1  # the subagent's file is part of the session
 
 
 def test_a_trajectory_inside_another_is_work_of_the_call_that_started_it(data_dir: Path) -> None:

@@ -3,7 +3,8 @@ Gemini CLI: sessions (`~/.gemini/tmp/*/chats/session-*.json` and `.jsonl`), save
 kept before a tool changes files, the log of what was typed (`logs.json`), and what is printed (`gemini_stream`).
 
 A session file is rewritten or appended to as messages grow, so the latest record of an id is the message. What was
-taken back by a rewind did happen, and is kept.
+taken back by a rewind did happen, and is kept; so is what the program later shortened. A subagent, whose file lies in
+the folder named after the session, is a span under the call that started it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.importers import gemini_stream
 from agentdbg.interop.sessions import Session, exit_code_error, in_order, short_name
 from agentdbg.interop.shapes import as_dict, as_list, as_word
-from agentdbg.interop.sources import moment_ms
+from agentdbg.interop.sources import moment_ms, side_files
 from agentdbg.interop.transcripts import plain_content, text_of
 from agentdbg.storage.lines import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agentdbg.interop.drafts import Step
     from agentdbg.interop.sources import Source
 
 TITLE = "Gemini CLI session"
@@ -80,33 +82,114 @@ def _is_chat(items: list[Any]) -> bool:
 
 
 def _read_session(source: Source) -> Iterator[RunDraft | EntryProblem]:
-    head: dict[str, Any] = {}
-    messages: dict[str, dict[str, Any]] = {}
-    count = 0
-    for place, record in source.documents:
-        told = as_dict(as_dict(record).get("$set")) or as_dict(record)
+    told = _Records(source)
+    yield from told.problems
+    head, session = told.head, told.session()
+    steps = [session.close()]
+    version = told.count
+    for path in side_files(source.path):
+        if path.parent.name != head.get("sessionId"):
+            continue
+        side = source.beside(path)
+        inner = _Records(side)
+        yield from (EntryProblem(f"{path.name}, {each.entry}", each.message) for each in inner.problems)
+        agent_id = as_word(inner.head.get("sessionId")) or path.stem
+        key = f"agent {agent_id}"
+        work = inner.session(lane=f"{key}: ", under=key)
+        made = work.close()
+        under, name = told.starts.get(agent_id) or told.starts.get(path.stem) or (None, "subagent")
+        made.append(work.as_span(name, key, under, agent_id=agent_id))
+        steps.append(made)
+        version += inner.count
+    identity = ["gemini", head.get("sessionId"), head.get("startTime"), head.get("kind")]
+    yield _draft(source, session, head, identity=identity, version=f"{version:09d}", steps=in_order(*steps))
+
+
+class _Records:
+    """The records of one session file, as they stand at its end."""
+
+    def __init__(self, source: Source) -> None:
+        self.head: dict[str, Any] = {}
+        self.problems: list[EntryProblem] = []
+        self.count = 0
+        self.starts: dict[str, tuple[str, str]] = {}
+        """The call that started each subagent, and its name."""
+        self._messages: dict[str, dict[str, Any]] = {}
+        self._only_history: set[str] = set()
+        """Messages that no record of their own tells: the program put them into the history."""
+        for place, record in source.documents:
+            self._take(place, as_dict(record))
+
+    def _take(self, place: str, record: dict[str, Any]) -> None:
+        told = as_dict(record.get("$set")) or record
         if "$rewindTo" in told:
-            continue
+            return
         if not told:
-            yield EntryProblem(place, "no record of a Gemini CLI session")
-            continue
+            self.problems.append(EntryProblem(place, "no record of a Gemini CLI session"))
+            return
         listed = as_list(told.get("messages"))
         for message in listed if listed or "id" not in told else [told]:
             if isinstance(message, dict) and as_word(message.get("type")) in _TYPES:
-                messages[str(message.get("id", len(messages)))] = message
+                self._add(message, is_history="$set" in record)
             else:
-                yield EntryProblem(place, "a message without a type that is known")
+                self.problems.append(EntryProblem(place, "a message without a type that is known"))
         if "id" not in told:
-            head.update({key: value for key, value in told.items() if key != "messages"})
-        count += 1 + len(listed)
-    session = Session()
-    for message in messages.values():
-        _take(session, message)
-    identity = ["gemini", head.get("sessionId"), head.get("startTime"), head.get("kind")]
-    yield _draft(source, session, head, identity=identity, version=f"{count:09d}")
+            self.head.update({key: value for key, value in told.items() if key != "messages"})
+        self.count += 1 + len(listed)
+
+    def _add(self, message: dict[str, Any], *, is_history: bool) -> None:
+        of = str(message.get("id", len(self._messages)))
+        known = self._messages.get(of)
+        if known is None and is_history:
+            self._only_history.add(of)
+        elif known is not None:
+            # Results are shortened later on, to save room in the history; what came first is what was seen.
+            seen = {call.get("id"): call.get("result") for call in map(as_dict, as_list(known.get("toolCalls")))}
+            calls = [
+                {**call, "result": seen[call.get("id")]} if seen.get(call.get("id")) is not None else call
+                for call in as_list(message.get("toolCalls"))
+                if isinstance(call, dict)
+            ]
+            message = {**known, **message, **({"toolCalls": calls} if calls else {})}
+            if is_history:
+                message["content"] = known.get("content")
+        self._messages[of] = message
+
+    def session(self, **place: Any) -> Session:
+        """What the messages amount to."""
+        session = Session(**place)
+        for of, message in self._messages.items():
+            if of in self._only_history:
+                _put_in(session, message)
+            else:
+                _take(session, message)
+            for call in map(as_dict, as_list(message.get("toolCalls"))):
+                if as_word(call.get("agentId")):
+                    name = as_word(call.get("displayName")) or as_word(call.get("name"))
+                    self.starts[call["agentId"]] = (session.key(str(call.get("id"))), name)
+        return session
 
 
-def _draft(source: Source, session: Session, head: dict[str, Any], *, identity: Any, version: str) -> RunDraft:
+def _put_in(session: Session, message: dict[str, Any]) -> None:
+    """What the program put into the history by itself: a summary of what was there, results it had told already."""
+    given = message.get("content")
+    if any("functionResponse" in as_dict(part) for part in as_list(given)):
+        return
+    content, at_ms = _content(given), moment_ms(message.get("timestamp"))
+    if text_of(content).lstrip().startswith("<state_snapshot>"):
+        session.note("compaction", content, at_ms=at_ms, source_id=str(message.get("id", "")))
+    session.context(content, role="user" if message.get("type") == "user" else "assistant", at_ms=at_ms)
+
+
+def _draft(
+    source: Source,
+    session: Session,
+    head: dict[str, Any],
+    *,
+    identity: Any,
+    version: str,
+    steps: list[Step] | None = None,
+) -> RunDraft:
     project = _project(source) or as_word(head.get("projectHash"))
     facts = {
         "framework": "gemini-cli",
@@ -120,7 +203,7 @@ def _draft(source: Source, session: Session, head: dict[str, Any], *, identity: 
         identity=identity,
         name=short_name(session.first_request, as_word(head.get("summary")), source.stem),
         format="gemini",
-        steps=in_order(session.close()),
+        steps=in_order(session.close()) if steps is None else steps,
         started_ms=moment_ms(head.get("startTime")),
         result=session.last_answer or None,
         meta={key: value for key, value in facts.items() if isinstance(value, str) and value},
@@ -142,7 +225,12 @@ def _project(source: Source) -> str:
 
 def _take(session: Session, message: dict[str, Any]) -> None:
     kind, at_ms, of = message.get("type"), moment_ms(message.get("timestamp")), str(message.get("id", ""))
-    content = _content(message.get("content"))
+    given = message.get("content")
+    if isinstance(given, list):  # calls and their results stand in the list of calls, too
+        given = [part for part in given if not {"functionCall", "functionResponse"} & set(as_dict(part))]
+    content = _content(given)
+    if kind == "user" and isinstance(given, list) and not given:
+        return
     if kind == "user":
         session.request(content, at_ms=at_ms, source_id=of)
     elif kind == "error":
