@@ -111,6 +111,8 @@ def _run_command(words: Sequence[str]) -> None:
         command_module("home").command()
     elif words[0].startswith("-"):
         _run_option(words)
+    elif words[0] == "help":
+        _run_command([*words[1:2], "--help"])
     elif words[0] not in COMMANDS:
         close = difflib.get_close_matches(words[0], COMMANDS, 1)
         hint = f"did you mean `agentdbg {close[0]}`?" if close else "`agentdbg --help` lists them"

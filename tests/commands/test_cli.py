@@ -138,6 +138,13 @@ def test_a_run_with_a_tape_is_offered_for_replay(cli: Callable[..., Ran], data_d
     assert f"agentdbg replay {run_id[:8]}" in cli().out
 
 
+def test_help_is_given_however_it_is_asked_for(cli: Callable[..., Ran]) -> None:
+    """`help` is the first word many try, and half of the tools of this world know it."""
+    assert cli("help").out == cli("--help").out
+    assert cli("help", "show").out == cli("show", "--help").out
+    assert cli("help", "shwo").err == "agentdbg: there is no command 'shwo'; did you mean `agentdbg show`?\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
