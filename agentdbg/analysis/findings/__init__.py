@@ -19,7 +19,8 @@ from agentdbg.analysis.findings.poor_answers import CutAnswers, EndingsWithoutAn
 from agentdbg.analysis.findings.spending import ContextGrowth, LoopWarnings, TimeSpent
 from agentdbg.analysis.known_outcome import outcome_in_metadata, outcome_of_payload, outcome_of_run
 from agentdbg.analysis.suspects import WEAK, RunStory, rank
-from agentdbg.analysis.wording import line
+from agentdbg.analysis.verdict import ANSWERED
+from agentdbg.analysis.wording import line, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -214,10 +215,20 @@ def add_to_verdict(verdict: Verdict, examined: Examination) -> None:
     has_problems, saw_nothing = examined.state == "problems", verdict["tone"] == "ok"
     own = verdict["lines"] if has_problems or examined.outcome is None else verdict["lines"][:1]
     more = headline_lines(examined.findings, saw_nothing=saw_nothing) if has_problems else []
+    own = [one for one in own if not _is_quoted(text_of(one), more)]
     told = [*more, *own] if saw_nothing else [*own, *more]
     verdict["lines"] = [*lines, *beside, *told][: _MOST_VERDICT_LINES + len(beside)]
     verdict["tone"] = "warn" if has_problems else "ok"
     verdict["word"] = "Finished with problems" if has_problems else "Finished"
+
+
+def _is_quoted(sentence: str, lines: list[Line]) -> bool:
+    """Whether a sentence says only what the run answered, and one of the lines quotes just that."""
+    answer = sentence.removeprefix(ANSWERED)
+    if answer == sentence:
+        return False
+    quotes = [part["text"].removesuffix("…") for one in lines for part in one["parts"] if part["style"] == "quote"]
+    return any(quote and answer.startswith(quote) for quote in quotes)
 
 
 def _beside_lines(examined: Examination) -> list[Line]:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from agentdbg.analysis.wording import Line, VerdictPart
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["RunState", "Verdict", "headline", "headline_from_tail", "judge"]
+__all__ = ["ANSWERED", "RunState", "Verdict", "headline", "headline_from_tail", "judge"]
+
+ANSWERED = "Answered: "
 
 
 RunState = Literal["ok", "problems", "failed", "running"]
@@ -79,7 +81,7 @@ def _finished(case: Case) -> Verdict:
     if lines:
         return {"state": "ok", "tone": "warn", "word": "Finished", "lines": lines[:3]}
     if answer:
-        said = line(None, f"Answered: {answer}")
+        said = line(None, f"{ANSWERED}{answer}")
     elif ending is not None:
         said = ending.line
     elif case.run_ms is not None:

@@ -56,6 +56,20 @@ def test_it_leads_with_what_is_wrong(run_id: str) -> None:
     assert ran.out.count("page_down failed") == 1
 
 
+def test_an_answer_that_the_line_above_quotes_is_not_said_again(data_dir: Path) -> None:
+    """Three lines are all there is room for, and two that say the same are one too many."""
+    story = Story()
+    story.llm([{"role": "user", "content": "Sort my mail."}], "I list it first.", tokens=(80, 9))
+    story.tool("list_mail", {"folder": "all"}, {"status": 503, "message": "Service Unavailable"})
+    story.llm([{"role": "user", "content": "Sort my mail."}], "Done! Your mail is sorted.", tokens=(90, 9))
+    story.end("ok")
+    ran = agentdbg("show", store(data_dir, story, name="mail sorter")[:8])
+    verdict = [row for row in ran.out.splitlines() if row.startswith("▎")]
+
+    assert "mentions no failure: Done! Your mail is sorted." in verdict[0]
+    assert len(verdict) == 1
+
+
 def test_a_pipe_gets_no_colours_and_no_cuts(run_id: str) -> None:
     """What is pasted into an issue must be whole."""
     ran = agentdbg("explain", run_id, COLUMNS="40")
