@@ -76,7 +76,11 @@ export function turn(role, said, { failed = false, name = null } = {}) {
 export function nameView(name) {
   if (name === null || name === "") return null;
   const words = visibleText(name.slice(0, 80)).split(/(?<=[_\-.])(?=.)/);
-  return h("span", { class: "named", dir: "auto" }, ...words.flatMap((word, at) => (at > 0 ? [h("wbr"), word] : [word])));
+  return h(
+    "span",
+    { class: "named", dir: "auto" },
+    ...words.flatMap((word, at) => (at > 0 ? [h("wbr"), word] : [word])),
+  );
 }
 
 /**
