@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agentdbg.autorun.launcher import without_own_frames
 from agentdbg.commands.replay_lines import replay_lines
 from agentdbg.config import load_config
+from agentdbg.control.background import let_others_end
 from agentdbg.control.divergence import Divergence
 from agentdbg.control.effects_guard import Paused
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
+from agentdbg.recorder.context import live_runs
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
@@ -60,6 +62,17 @@ class Ending:
         replay.session.on_stop.append(self._wait_for_end)
         atexit.register(self._settle)  # before the process's run registers its own: so it is closed when this is called
 
+    def watch_end(self) -> None:
+        """Called when the run of the process has begun: what it registers now comes before that run is closed."""
+        atexit.register(self._close_calls)
+
+    def _close_calls(self) -> None:
+        """The program is over; only daemon threads may be left, and what one of them calls from here on is refused."""
+        session, still_open = self._replay.session, list(live_runs.values())
+        if still_open and self.process_run is not None and not session.is_live:
+            session.is_over = True
+            live_runs["over"] = still_open[0]  # as long as there is any, all calls are asked about
+
     def call(self, function: Any) -> NoReturn:
         """Run a function in place of a program."""
         try:
@@ -76,6 +89,7 @@ class Ending:
             self._is_given_up = True
             return error
         self._show(error)
+        let_others_end(self._replay.session)
         if isinstance(error, Exception):
             self._replay.session.ended_by = type(error).__name__
         self._code = 0 if self._replay.session.is_equal else 1
@@ -123,7 +137,7 @@ class Ending:
     def _settle(self) -> None:
         """At exit, when all threads are done and the run is closed."""
         replay = self._replay
-        replay.stop()
+        replay.stop(stays_closed=True)
         if self._is_given_up:
             self._give_up()
             return

@@ -75,6 +75,7 @@ def replay_program(words: Words) -> NoReturn:
     if program is not None and was_whole_program(opened):
         note_program(program.target if program.is_module else None, opened.head.get("seed"))
         ending.process_run = begin(program.shown_name, is_quiet=True)
+        ending.watch_end()
     if program is not None:
         execute(program, ending.note_end)
     ending.call(lambda: call_recorded(opened, call or None))

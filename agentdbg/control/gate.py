@@ -24,12 +24,12 @@ from agentdbg.recorder.lanes import current_round
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Gate", "Turn", "running_loop"]
+__all__ = ["Gate", "Turn", "real_sleep", "running_loop"]
 
 _APART_MS = 2
 _LONGEST_MOMENT_S = 0.002
 _MOST_ROUNDS = 24
-_sleep = time.sleep
+real_sleep = time.sleep
 """The real one: a replay lets the program's own sleeps take no time."""
 
 
@@ -99,6 +99,19 @@ class Gate:
         else:
             self._left_out.update(turns)
 
+    @property
+    def is_through(self) -> bool:
+        """Whether all calls have ended."""
+        return self.have_ended(len(self._turns))
+
+    def have_ended(self, count: int) -> bool:
+        """Whether so many calls have ended, the first of the recording."""
+        return self._is_open or self._next_end >= count
+
+    def still_for(self, since: float) -> float:
+        """How many seconds nothing has moved; of those since a moment."""
+        return time.monotonic() - max(self._moved, since)
+
     def _advance(self) -> None:
         before = self._next_end, self._next_begin
         self._next_end = _first_zero(self._ended, self._next_end)
@@ -129,7 +142,7 @@ class Gate:
                 self._force_if_stuck(turn)
         moment = self._moment(turn)
         if moment:
-            _sleep(moment)
+            real_sleep(moment)
 
     async def wait_async(self, turn: int) -> None:
         """Do the same without keeping the event loop from its other work."""

@@ -89,6 +89,8 @@ class Replay:
         self.started = time.monotonic()
         self.seconds: float | None = None
         self._undo: list[Callable[[], object]] = []
+        self._opening: list[Callable[[], object]] = []
+        """What lets calls and effects through again."""
         self.temporary = ""
         """A private folder: the only place that the program may write to."""
 
@@ -109,7 +111,7 @@ class Replay:
         self._undo.append(self.session.inputs.chance.watch())
         self._set_keys()
         if not self.options.keep_sleep:
-            self._undo.append(skip_sleep())
+            self._undo.append(skip_sleep(self.session.time.sleep))
         self._set_clock()
         self._note(seed_random(self.opened.head.get("seed")))
         if self.options.is_guarded:
@@ -119,19 +121,25 @@ class Replay:
             self._undo.append(logs.stop)
             self.session.on_live.append(logs.give_back)
             guard.arm(self._effect, allowed, self._may_write)
-            self._undo.append(guard.disarm)
+            self._opening.append(guard.disarm)
             self.session.on_live.append(guard.disarm)
         for decider in self.session.plan.deciders:
             add_decider(decider)
-            self._undo.append(lambda decider=decider: remove_decider(decider))  # type: ignore[misc]
+            self._opening.append(lambda decider=decider: remove_decider(decider))  # type: ignore[misc]
         add_decider(self.session)
-        self._undo.append(lambda: remove_decider(self.session))
+        self._opening.append(lambda: remove_decider(self.session))
 
-    def stop(self) -> None:
-        """Let the program be on its own again."""
+    def stop(self, *, stays_closed: bool = False) -> None:
+        """Let the program be on its own again; where its process ends, threads that go on are to do nothing more."""
         if self.seconds is None:
             self.seconds = time.monotonic() - self.started
             self.session.finish()
+        self.session.is_over = True
+        if stays_closed and not self.session.is_live:
+            Paused().__enter__()  # only this thread has anything left to do
+        else:
+            while self._opening:
+                self._opening.pop()()
         while self._undo:
             self._undo.pop()()
 

@@ -16,11 +16,13 @@ import weakref
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.background import Background
 from agentdbg.control.comparing import Comparison, missing, replay_mode
 from agentdbg.control.divergence import STOPPING, Divergence
 from agentdbg.control.gate import running_loop
 from agentdbg.control.plan import Diverge, Enter, Give, Live, ReplayPlan, Serve
 from agentdbg.control.recorded_answers import CannotServe, change_arguments, make_answer
+from agentdbg.control.recorded_time import RecordedTime
 from agentdbg.control.replayed_run import OpenCall, ReplayedRun
 from agentdbg.control.sleeping import is_timeout
 from agentdbg.control.tapes import undated
@@ -84,7 +86,11 @@ class Session(Decider):
         """The exception that ended the program, where one did that is its own."""
         self.is_live = False
         """Whether calls that are not on the tape are made."""
-        self.on_served: list[Callable[[RecordedRun, RecordedCall], None]] = []
+        self.is_over = False
+        """Whether the program has ended; a thread that goes on gets no further call through."""
+        self.time = RecordedTime(self)
+        self._background = Background(self)
+        self.on_served: list[Callable[[RecordedRun, RecordedCall], None]] = [self.time.served]
         """Told of each call that is handed over, at its end; the clock jumps there."""
         self.on_live: list[Callable[[], None]] = []
         self.on_stop: list[Callable[[], None]] = []
@@ -116,6 +122,10 @@ class Session(Decider):
                 self._by_run[run_id] = chosen
             return self._by_run[run_id]
 
+    def known_run(self, run_id: str) -> ReplayedRun | None:
+        """The same of a run that has made a call already."""
+        return self._by_run.get(run_id)
+
     # The decision.
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
@@ -131,7 +141,7 @@ class Session(Decider):
 
     def _judged(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         run = self.run_of(call.run_id)
-        if self.stopped is not None or self.reached is not None:
+        if self.is_over or self.stopped is not None or self.reached is not None:
             return self._refused_again()
         if call.kind == "http" and is_telemetry(call.input):
             return accepted(call.input)
@@ -264,6 +274,8 @@ class Session(Decider):
             ended = self._compare.described("ended", call, None)
             ended.what = run.recorded.why_it_stops or f"its process was killed in {ended.name}"
             return self._diverged(ended, None, call)
+        if expected is None and self._on_divergence == "stop" and self._background.take(call):
+            return Answer(served="recorded")  # nobody gets it: what becomes of the call is said when it has waited
         if call.lane is not None and run.matcher.is_shared(call.lane.name):
             left = run.matcher.left_to_workers(call.lane.name)
             expected = self._compare.closest(run.recorded, left, call) or expected
@@ -309,6 +321,8 @@ class Session(Decider):
         """The program was about to do something outside every served call; gives what to raise in its place."""
         if self.is_live:
             return None
+        if self.is_over:
+            return SystemExit()
         effect = Divergence("effect", source=source, what=what)
         effect.hint = "nothing was done"
         if self.stopped is None:
@@ -340,6 +354,8 @@ class Session(Decider):
 
     def _refused_again(self) -> Refuse:
         """What every call raises once the program is stopped: first what can be caught, then what cannot."""
+        if self.is_over:
+            return Refuse(SystemExit())  # ends its thread, and nobody is told
         stopped = self.stopped
         if stopped is None:
             return Refuse(ReplayReached())
@@ -364,6 +380,9 @@ class Session(Decider):
         """Wait for the turn of a call that is served whole."""
         if call.call_id in self._left_to_limits:
             return self._not_refused(call)
+        if self._background.is_held(call):
+            self._background.wait(call)
+            return self._judged_late(call)
         known = self._open.get(call.call_id)
         if known is not None and known.answer is not None and not known.is_late:
             known.run.gate.wait(known.call.turn)
@@ -376,6 +395,9 @@ class Session(Decider):
         """Do the same where the call is awaited."""
         if call.call_id in self._left_to_limits:
             return self._not_refused(call)
+        if self._background.is_held(call):
+            await self._background.wait_async(call)
+            return self._judged_late(call)
         known = self._open.get(call.call_id)
         if known is not None and known.answer is not None and not known.is_late:
             if "cancelled" in known.call.tape_call.out:
@@ -389,6 +411,10 @@ class Session(Decider):
         """No limit refused the call after all, so it is one that the recording does not have."""
         run = self.run_of(call.run_id)
         return None if run is None else self._unknown(run, call, None)
+
+    def _judged_late(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        is_closed = self.is_over or self.stopped is not None
+        return self._refused_again() if is_closed else self._not_refused(call)
 
     def ended(self, call: AnnouncedCall, _outcome: Outcome) -> None:
         """A served stream waits for its turn here, as its consumer may have made calls; so does what was run again."""

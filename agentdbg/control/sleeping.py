@@ -15,6 +15,8 @@ import weakref
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.gate import running_loop
+from agentdbg.control.recorded_time import at_once
 from agentdbg.import_hook import when_imported
 
 if TYPE_CHECKING:
@@ -33,8 +35,12 @@ def is_timeout(timer: Any) -> bool:
     return "timeout" in name or name == "_release_waiter"
 
 
-def skip_sleep() -> Callable[[], None]:
-    """Let sleeps of more than 50 ms take no time; gives what undoes it."""
+def skip_sleep(begin: Callable[[float], Callable[[], bool]] = lambda _: at_once) -> Callable[[], None]:
+    """
+    Let sleeps of more than 50 ms take no time; gives what undoes it.
+
+    `begin` is told of each, and gives what says when it may end.
+    """
     undo: list[tuple[Any, str, Any]] = []
 
     def replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
@@ -42,8 +48,8 @@ def skip_sleep() -> Callable[[], None]:
         undo.append((owner, name, original))
         setattr(owner, name, functools.wraps(original)(make(original)))
 
-    replace(time, "sleep", _short)
-    when_imported(["asyncio"], lambda _: _replace_in_asyncio(replace))
+    replace(time, "sleep", lambda sleep: _short(sleep, begin))
+    when_imported(["asyncio"], lambda _: _replace_in_asyncio(replace, begin))
 
     def restore() -> None:
         for owner, name, original in undo:
@@ -52,7 +58,9 @@ def skip_sleep() -> Callable[[], None]:
     return restore
 
 
-def _replace_in_asyncio(replace: Callable[[Any, str, Callable[[Any], Any]], None]) -> None:
+def _replace_in_asyncio(
+    replace: Callable[[Any, str, Callable[[Any], Any]], None], begin: Callable[[float], Callable[[], bool]]
+) -> None:
     asyncio: Any = sys.modules["asyncio"]
     sleepers: weakref.WeakKeyDictionary[Any, _Sleepers] = weakref.WeakKeyDictionary()
 
@@ -64,7 +72,7 @@ def _replace_in_asyncio(replace: Callable[[Any, str, Callable[[Any], Any]], None
             of_loop = sleepers.get(loop)
             if of_loop is None:
                 of_loop = sleepers[loop] = _Sleepers()
-            await of_loop.sleep(delay, loop, sleep)
+            await of_loop.sleep(delay, loop, sleep, begin(delay))
             return result
 
         return sleep_shortly
@@ -73,9 +81,15 @@ def _replace_in_asyncio(replace: Callable[[Any, str, Callable[[Any], Any]], None
         replace(sys.modules[module], "sleep", short)
 
 
-def _short(sleep: Callable[[float], None]) -> Callable[[float], None]:
+def _short(sleep: Callable[[float], None], begin: Callable[[float], Callable[[], bool]]) -> Callable[[float], None]:
     def sleep_shortly(seconds: float, /) -> None:
-        sleep(0 if seconds > _SHORT_SLEEP_S else seconds)
+        if not seconds > _SHORT_SLEEP_S:
+            sleep(seconds)
+            return
+        sleep(0)
+        may_end = begin(seconds) if running_loop() is None else at_once  # a loop's thread may be what others wait for
+        while not may_end():
+            sleep(_LOOK_AGAIN_S)
 
     return sleep_shortly
 
@@ -92,7 +106,7 @@ class _Sleepers:
         self._strikes: weakref.WeakKeyDictionary[Any, float] = weakref.WeakKeyDictionary()
         """When each timeout that is set would strike."""
 
-    async def sleep(self, delay: float, loop: Any, sleep: Callable[..., Any]) -> None:
+    async def sleep(self, delay: float, loop: Any, sleep: Callable[..., Any], may_end: Callable[[], bool]) -> None:
         """Go on when nobody would wake before."""
         mine = loop.time() + self._ahead + delay, next(self._numbers)
         self._wakes.add(mine)
@@ -102,7 +116,7 @@ class _Sleepers:
                 self._note_timeouts(loop)
                 await sleep(0 if rounds < _ROUNDS_AT_ONCE else _LOOK_AGAIN_S)
                 rounds += 1
-                is_first = min(self._wakes) == mine and not self._may_strike_before(mine[0], loop)
+                is_first = min(self._wakes) == mine and not self._may_strike_before(mine[0], loop) and may_end()
                 as_first = as_first + 1 if is_first else 0
         finally:
             self._wakes.discard(mine)

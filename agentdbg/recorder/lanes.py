@@ -272,6 +272,14 @@ def current(run_id: str) -> Lane:
     return lane
 
 
+def known(run_id: str) -> Lane | None:
+    """The lane of the run that this code is in, where it has been in one before."""
+    lane = _runner().lane
+    while lane is not None and (lane.run_id != run_id or lane.is_left):
+        lane = lane.outer
+    return lane
+
+
 def enter(lane: Lane) -> None:
     """What this thread or task does from here on belongs to this lane, until it is left."""
     runner = _runner()

@@ -385,6 +385,78 @@ def test_a_replay_loads_only_what_it_needs(run: Any, folder: Path, data_dir: Pat
     assert (again.code, again.out) == (0, "[]\n"), again.err
 
 
+BACKGROUND = """
+    import asyncio, os, random, sys, threading, time
+    from agentdbg import llm, tool
+
+    chance = random.SystemRandom()
+
+    @tool
+    def poll(n):
+        os.write(2, b"RAN ")
+        return chance.random()
+
+    @tool
+    async def apoll(n):
+        os.write(2, b"RAN ")
+        return chance.random()
+
+    @llm(model="m")
+    def ask(prompt):
+        os.write(2, b"RAN ")
+        time.sleep(0.1)
+        return chance.random()
+
+    @llm(model="m")
+    def words(prompt):
+        os.write(2, b"RAN ")
+        yield from map(str, range(9))
+
+    def beat():
+        for n in range(10_000):
+            poll(n)
+            time.sleep(0.06)
+
+    async def abeat():
+        for n in range(10_000):
+            await apoll(n)
+            await asyncio.sleep(0.07)
+
+    async def with_tasks():
+        beating = asyncio.create_task(abeat())
+        for n in range(3):
+            print(await asyncio.to_thread(ask, n))
+        await asyncio.sleep(0.3)
+        beating.cancel()
+
+    stream = words("read by nobody to its end")
+    print(next(stream))
+    if sys.argv[1] == "thread":
+        threading.Thread(target=beat, daemon=True).start()
+        for n in range(3):
+            print(ask(n))
+        time.sleep(0.3)
+    else:
+        asyncio.run(with_tasks())
+"""
+
+
+@pytest.mark.parametrize("kind", ["thread", "task"])
+def test_what_works_beside_the_program_does_so_as_often_and_no_longer(
+    kind: str, run: Any, folder: Path, data_dir: Path
+) -> None:
+    """A thread that polls, and a task, go on until the program ends; then nothing of them may run."""
+    (folder / "agent.py").write_text(textwrap.dedent(BACKGROUND))
+    live = run("-m", "agentdbg", "run", "agent.py", kind)
+    run_id = _only(data_dir)
+
+    for _ in range(3):
+        again = run("-m", "agentdbg", "replay", run_id, "--no-record")
+
+        assert (again.code, again.out) == (0, live.out), again.err
+        assert "RAN" not in again.err
+
+
 def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: Path) -> None:
     """To look at the state before a call."""
     run("agent.py")
