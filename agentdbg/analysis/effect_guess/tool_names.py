@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from agentdbg.analysis.effect_guess.verbs_abroad import effect_abroad
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -70,7 +72,7 @@ WRITES = word_set("""
     procure produce prohibit prolong promote propagate prorate prosecute protect provision prune publicize publish
     pump punish purge purify put quantize quash quit raid reap rebalance rebase reboot rebuild recategorize recharge
     reclaim reclassify recolor reconcile reconfigure reconnect recover recreate recruit rectify recycle redact
-    redeem redeploy redesign redirect redistribute redo redraw reduce refactor refill refinance refine reflash
+    redeem redeploy redesign redirect redistribute redo redraw redrive reduce refactor refill refinance refine reflash
     reformat refresh refuel refuse regenerate rehire rehydrate reimage reimburse reinforce reinstate reject rejoin
     relabel relinquish relocate remap remaster remediate remember remind remit remix remodel remove rename
     renegotiate renew renounce renovate rent reopen reorder reorganize repair reparent repartition repeal replace
@@ -78,7 +80,7 @@ WRITES = word_set("""
     requisition reroute rerun reschedule rescind rescue resell reserve reset reshape resign resize respond restart
     restock restore restrict restructure resubmit resurface resuscitate retain retarget retire retitle retouch
     retract retrain retrofit retry reunite revamp revert revise revitalize revive revoke rewind rework rewrite rinse
-    rm rmdir rollback rotate sabotage salvage sanction sanitize save scaffold scrub seal seize sell send set settle
+    rm rmdir rollback rotate rsvp sabotage salvage sanction sanitize save scaffold scrub seal seize sell send set settle
     setup sharpen shatter shelve shorten shred shrink shuffle shut shutdown sideload silence simplify skip slide
     snooze solder solicit solve sow spawn spend spin splice spray sprinkle squash squeeze stabilize stamp
     standardize steer sterilize stimulate stitch straighten streamline strengthen stretch strike strip subdivide
@@ -311,7 +313,9 @@ def name_effect(name: str) -> EffectKind:
             return found
     if _also_writes(words):
         return "write"
-    return "read" if words and words[-1] in TOLD and _are_things(words[:-1]) else "unknown"
+    if words and words[-1] in TOLD and _are_things(words[:-1]):
+        return "read"
+    return effect_abroad(name) or "unknown"
 
 
 @lru_cache(maxsize=4096)
