@@ -86,6 +86,11 @@ ABOUT_THE_CALL = frozenset(
 )
 
 
+_OF_THE_CALL = frozenset(
+    {"ok", "success", "succeeded", "successful", "done", "complete", "completed", "finished"}
+    | {"200", "no_results", "empty"}
+)
+"""What a status says of the call and not of a thing."""
 _COUNT_ENDS = ("count", "estimate", "found", "hits", "size", "total")
 _ABOUT_THE_SEARCH = re.compile(
     r"(?:^|_|(?<=[a-z]))(?:aggregations?|facets?|filters?|info|information|links|meta|metadata|paging|pagination|params"
@@ -148,10 +153,16 @@ def _members_hold_nothing(value: dict[str, Any], depth: int) -> bool:
         return False
     if len(told) == 1 and "message" in told:
         return isinstance(told["message"], str) and _says_nothing_found(told["message"])
-    return any(len(key) >= _SHORTEST_NAME for key in told) and all(
+    is_named = any(len(key) >= _SHORTEST_NAME for key in told) and not _stands_somehow(plain.get("status"))
+    return is_named and all(
         (item == 0 if key in _COUNTS and _is_number(item) else _is_hollow(item, depth, key))
         for key, item in told.items()
     )
+
+
+def _stands_somehow(status: Any) -> bool:
+    """Whether a status tells how the thing stands that was asked for: "processed", "delivered"."""
+    return isinstance(status, str) and status.lower() not in _OF_THE_CALL
 
 
 def _is_good_news(key: Any) -> bool:

@@ -35,6 +35,11 @@ _TAG = re.compile(
 _OF_AN_AGENT = re.compile(r"^[ \t]*\**(?:Thought|Action Input|Observation)\b", re.MULTILINE | re.IGNORECASE)
 """What stands beside an action without brackets; else it may be advice, or a film."""
 _ONLY_CODE = re.compile(r"\s*```\w*\n(?:(?!```).)*```\s*", re.DOTALL)
+_HANDS_IN = re.compile(
+    r"^[ \t]*(?:[\w.]+\.)?(?:final_answer|finish|finish_task|submit|submit_answer|answer|done|complete|terminate)\(",
+    re.MULTILINE,
+)
+"""Code that hands the answer in: it need not be run for the answer to stand there."""
 _OUTPUT = re.compile(
     r"\s*(?:\[?(?:code |execution )?(?:output|result|logs?|observation|stdout|stderr)\]?\s*:|exit ?code\b"
     r"|Traceback \()",
@@ -64,7 +69,9 @@ _TO_A_PERSON = re.compile(
 def is_unfinished(text: str, asked: str, *, uses_tools: bool) -> Literal["action", "promise"] | None:
     """What stands in an answer's place; `asked` is the message that it replies to."""
     end = without_closing_word(text)[-_LOOKED_AT:].replace("’", "'")
-    if _is_action(end) or (_ONLY_CODE.fullmatch(end) and _OUTPUT.match(asked)):
+    if _ONLY_CODE.fullmatch(end) and _OUTPUT.match(asked):
+        return None if _HANDS_IN.search(end) else "action"
+    if _is_action(end):
         return "action"
     is_short = uses_tools and len(end) <= _LONGEST_PROMISE
     return "promise" if is_short and _PROMISE.fullmatch(end) and not _TO_A_PERSON.search(end) else None

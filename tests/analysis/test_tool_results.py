@@ -284,3 +284,10 @@ def test_nothing_that_failed_is_not_nothing(result: Any) -> None:
 def test_an_action_that_was_not_taken_says_why(said: str, failed: bool) -> None:
     """A list of what others declined is a result like any other."""
     assert (error_in_result(said) is not None) is failed
+
+
+@pytest.mark.parametrize("status", ["processed", "delivered", "In transit"])
+def test_how_a_thing_stands_is_a_result(status: str) -> None:
+    """An order without a tracking number yet is an order all the same; "ok" is about the call."""
+    assert not is_empty({"status": status, "tracking": None})
+    assert is_empty({"status": "ok", "tracking": None})

@@ -72,6 +72,10 @@ def test_an_action_that_nobody_carried_out_is_no_answer(
     [
         ("Who wrote X?", ["Thought: I know.\nAction: Finish[Ann]"]),
         ("Who wrote X?", ['Action:\n```json\n{"action": "Final Answer", "action_input": "Ann"}\n```']),
+        (
+            "Compute it",
+            ["```python\nprint(x)\n```", "Output: 4.75", "```py\nfinal_answer(4.75)\n```"],
+        ),
         ("Add two numbers in Python", ["```python\ndef add(a, b):\n    return a + b\n```"]),
         ("A form with an action", ['<form action="/go"><input name="q"></form>']),
         ("A person, please", [FLIGHTS, "Hold on, one of my colleagues will be with you in a moment."]),
