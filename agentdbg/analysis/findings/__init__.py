@@ -48,8 +48,8 @@ __all__ = [
 _MOST_VERDICT_LINES = 3
 _MOST_IN_HEADLINE = 2
 _ABOUT_COSTS = frozenset({"time_spent", "context_growth", "context_dropped"})
-_DENIED = frozenset({"contradicts_result", "claims_undone"})
-"""Suspects whose words the log itself denies, which is a problem in any run."""
+_DENIED = frozenset({"contradicts_result", "claims_undone", "wrong_sum"})
+"""Suspects whose words the log, or arithmetic, denies, which is a problem in any run."""
 _SAID_BY_VERDICT = frozenset(
     {"first_failure", "swallowed_error", "loop", "died_in_call", "no_answer", "error_as_answer"}
 )

@@ -96,6 +96,8 @@ class FirstFailure:
         self._latest: tuple[int, Event, Failure] | None = None
         self._followed = 0
         self._worked_at: int | None = None
+        self._is_the_same = True
+        """Whether what worked was given the same as what failed."""
         self._tried_again = 0
         self._evidence = Evidence()
 
@@ -103,9 +105,14 @@ class FirstFailure:
         failure = self._failures.current
         if failure is None:
             has_failed = call_failed(payload)  # a span, with what failed inside it
-            is_alike = self._first is not None and event["name"] == self._first[1]["name"]
-            if is_alike and self._worked_at is None and not has_failed and event["event_type"] != "ERROR":
+            if has_failed or self._first is None or self._worked_at is not None or event["event_type"] == "ERROR":
+                return
+            before = self._first[1]
+            if event["name"] == before["name"]:
                 self._worked_at = number
+                self._is_the_same = event["event_type"] != "TOOL_CALL" or payload.get("args") == before["payload"].get(
+                    "args"
+                )
             return
         self._latest = (number, event, failure)
         if self._first is None:
@@ -158,10 +165,14 @@ class FirstFailure:
             return ["The run went on and was never closed."], "warning"
         if self._worked_at is not None:
             again = f" after {count_noun(self._tried_again, 'more failure')}" if self._tried_again else ""
-            return [f"The same call worked at #{self._worked_at}{again}."], "info"
+            what = "The same call" if self._is_the_same else f"Another call of {self._name()}"
+            return [f"{what} worked at #{self._worked_at}{again}."], "info"
         if self._followed:
             return [f"{count_noun(self._followed, 'more failure')} followed."], "info"
         return ["The run went on without it."], "info"
+
+    def _name(self) -> str:
+        return "" if self._first is None else self._first[1]["name"]
 
 
 _OFTEN = 3

@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.suspects import against_results, grounds
+from agentdbg.analysis.suspects import against_results, figures_said, grounds
 from agentdbg.analysis.suspects.origins import provenance
 from agentdbg.analysis.suspects.parts_played import priors
 from agentdbg.analysis.suspects.run_story import UNNAMED, RunStory
@@ -39,6 +39,9 @@ RATES = {
 
 WEAK = frozenset({"position", "changed_something", "declared_done"})
 """Kinds that say where to look in a run that failed, and nothing about one that may be good."""
+_IN_WORDS = frozenset(
+    {"claims_after_nothing", "claims_undone", "contradicts_result", "figure_from_nowhere", "wrong_sum"}
+)
 _MOST = 3
 _BESIDE = 0.25
 """What a further ground against the same step adds: two reasons are more than one, and less than twice as much."""
@@ -95,13 +98,13 @@ def with_first(suspects: list[Suspect], number: int | None) -> list[Suspect]:
 def rank(story: RunStory, *, has_failed: bool) -> list[Suspect]:
     """The steps to look at first; `has_failed` tells that there must be some."""
     against: dict[int, list[Ground]] = defaultdict(list)
-    for rule in (*grounds.RULES, *against_results.RULES):
+    for rule in (*grounds.RULES, *against_results.RULES, *figures_said.RULES):
         for ground in rule(story):
             against[ground.place].append(ground)
-    before = priors(story.steps, begins_with_task=story.begins_with_task)
+    by_part, by_turn = priors(story.steps, begins_with_task=story.begins_with_task)
     weighed = sorted(
         (
-            (_weight(before.get(place, 0.0), held), -place, held)
+            (_weight((by_turn if _speaks(held) else by_part).get(place, 0.0), held), -place, held)
             for place, held in against.items()
             if has_failed or any(ground.kind not in WEAK for ground in held)
         ),
@@ -109,6 +112,11 @@ def rank(story: RunStory, *, has_failed: bool) -> list[Suspect]:
         reverse=True,
     )
     return [_suspect(story, place, held, weight) for place, (weight, _, held) in enumerate(weighed[:_MOST], 1)]
+
+
+def _speaks(held: list[Ground]) -> bool:
+    """Whether the words of a step are what is wrong, so that it does not matter that it did nothing else."""
+    return any(ground.kind in _IN_WORDS for ground in held)
 
 
 def _weight(before: float, held: list[Ground]) -> float:

@@ -12,10 +12,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.effect_guess.tool_names import words_of
+from agentdbg.analysis.effect_guess.tool_names import name_effect, words_of
 from agentdbg.analysis.run_answer import reads_something
+from agentdbg.analysis.suspects.claims import claim_in, is_told_of
 from agentdbg.analysis.suspects.grounds import Ground
 from agentdbg.analysis.suspects.origins import Sources, holds, ids_in
+from agentdbg.analysis.suspects.states_said import other_currency, other_state
+from agentdbg.analysis.suspects.sums import Figures
 from agentdbg.analysis.text_facts import facts_in
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, code, cut, line, one_line, quote
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+|, (?=(?:shall|would|should|do|can|could|may) )")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[\u3002\uff01\uff1f])|\n+|, (?=(?:shall|would|should|do|can|could|may) )")
 _HEDGES = re.compile(
     r"\b(?:not|no|never|nor|without|if|unless|whether|would|could|should|might|may|once|when|until|instead|rather|before"
     r"|was|were|had|used to|per|each|plus|minus|difference|total|sum|remaining|left|about|around|roughly|approximately"
@@ -54,7 +57,7 @@ _PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 def contradicts_result(story: RunStory) -> Iterator[Ground]:
     """An answer that says something else of a member of the last result than the result does."""
     for place, step, results in _after_results(story):
-        told = _denied(story, step, results, place)
+        told = _denied(story, step, results, place) or _stands_otherwise(story, step, results, place)
         if told is not None:
             name, said, result, value = told
             words = (
@@ -64,8 +67,7 @@ def contradicts_result(story: RunStory) -> Iterator[Ground]:
                 "”, but ",
                 code(result.name),
                 f" #{result.number} gave ",
-                code(name),
-                " ",
+                *((code(name), " ") if name else ()),
                 code(cut(as_json(value), 60)),
                 ".",
             )
@@ -104,6 +106,16 @@ def _denied(story: RunStory, step: Step, results: list[Step], place: int) -> tup
             if is_denied or (said is not None and _differs(said, value) and not _is_known(story, place, said)):
                 return name, sentence.strip(), result, value
     return None
+
+
+def _stands_otherwise(
+    story: RunStory, step: Step, results: list[Step], place: int
+) -> tuple[str, str, Step, Any] | None:
+    """What an answer says of how a thing stands, or of a price, that its result has otherwise."""
+    sentences = _SENTENCE.split(step.text[:4_000])
+    known = "\n".join(one.text for one in story.steps[:place] if one.kind == "tool")
+    found = other_state(sentences, results) or other_currency(sentences, results, known)
+    return None if found is None else (found.name, found.said, found.result, found.value)
 
 
 def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -178,6 +190,10 @@ _DID = re.compile(
     r"\b(?:I(?: have|['\u2019]ve)?|we(?: have|['\u2019]ve)?) (?:just |now |also |successfully |already )?"
     r"(sent|e?mailed|booked|cancell?ed|deleted|ordered|scheduled|refunded|transferred|uploaded|paid|reserved"
     r"|rescheduled|(?:updated|changed|removed|moved|submitted)(?= your\b))\b"
+    r"|\b(?:I(?: have|['\u2019]ve)|we(?: have|['\u2019]ve)) (?:just |now |also |successfully )?"
+    r"(added|activated|applied|deactivated|enabled|disabled|enrolled|extended|granted|lowered|raised|registered"
+    r"|upgraded|removed|waived)"
+    r"(?=[^.!?]{1,80}\b(?:accounts?|bookings?|cards?|lines?|orders?|plans?|reservations?|subscriptions?|tickets?)\b)"
     r"|\byour\b[^.]{1,60}\b(?:has|have) been (?:successfully )?(booked|cancell?ed|updated|changed|submitted"
     r"|reserved|rescheduled)\b",
     re.IGNORECASE,
@@ -191,13 +207,11 @@ def claims_undone(story: RunStory) -> Iterator[Ground]:
         return
     for place in story.decisions:
         step = story.steps[place]
-        if any(one.writes or not reads_something(one.name) for one in tools if one.number < step.number):
+        if any(one.writes or not _only_looks(one) for one in tools if one.number < step.number):
             return
         for sentence in _SENTENCE.split(step.text[:4_000]):
-            found = None if _HEDGES.search(sentence) or step.calls else _DID.search(sentence)
             # What the tools tell of is nothing that the agent claims to have done.
-            did = "" if found is None else (found[1] or found[2]).lower()[:_STEM]
-            if did and not any(did in one.text.lower() for one in tools):
+            if not step.calls and _claims_alone(sentence, tools):
                 words = (
                     code(step.name),
                     f" #{step.number} says that something was done, and no call before it did anything: ",
@@ -205,6 +219,20 @@ def claims_undone(story: RunStory) -> Iterator[Ground]:
                 )
                 yield Ground("claims_undone", place, 2.0, line(step.number, *words), (place,))
                 return
+
+
+def _only_looks(call: Step) -> bool:
+    return reads_something(call.name) or name_effect(call.name) == "read"
+
+
+def _claims_alone(sentence: str, tools: list[Step]) -> bool:
+    """Whether a sentence claims that something was done of which no result has a word."""
+    found = None if _HEDGES.search(sentence) else _DID.search(sentence)
+    if found is not None:
+        did = next(part for part in found.groups() if part).lower()[:_STEM]
+        return not any(did in one.text.lower() for one in tools)
+    claim = claim_in(sentence)
+    return claim is not None and not any(is_told_of(claim.kind, one.text) for one in tools)
 
 
 def asked_about_another(story: RunStory) -> Iterator[Ground]:
@@ -230,6 +258,36 @@ def asked_about_another(story: RunStory) -> Iterator[Ground]:
                     ", and no call is about it.",
                 )
                 yield Ground("asked_about_another", step.by, 2.6, line(asking.number, *words), (step.by, place))
+                return
+
+
+def changed_another(story: RunStory) -> Iterator[Ground]:
+    """A change of a thing that nobody named, where the only one of its shape that was asked for was never changed."""
+    asked = _ids_of(story.asked)
+    shapes = Counter(map(_shape, asked))
+    said = "\n".join([story.asked, *(step.text for step in story.steps if step.kind == "heard")]).lower()
+    writes = [step for step in story.steps if step.kind == "tool" and step.writes]
+    changed = "\n".join(as_json(step.args) for step in writes).lower()
+    seen = "\n".join(as_json(step.args) for step in story.steps if step.kind == "tool").lower()
+    for wanted in asked:
+        if shapes[_shape(wanted)] > 1 or wanted.lower() in changed or wanted.lower() not in seen:
+            continue
+        for step in writes:
+            given = next((value for _, value in ids_in(step.args) if _shape(value) == _shape(wanted)), None)
+            if given is not None and step.by is not None and given.lower() not in said:
+                asking = story.steps[step.by]
+                words = (
+                    code(asking.name),
+                    f" #{asking.number} gave ",
+                    code(step.name),
+                    f" #{step.number} ",
+                    quote(given),
+                    "; what was asked for is ",
+                    quote(wanted),
+                    ", and no call changed that.",
+                )
+                evidence = (step.by, story.steps.index(step))
+                yield Ground("changed_another", step.by, 2.0, line(asking.number, *words), evidence)
                 return
 
 
@@ -268,13 +326,13 @@ def unused_result(story: RunStory) -> Iterator[Ground]:
             new = [value for value in facts.hard | facts.soft if len(value) > 2 and not sources.hold(value)]
             later = story.steps[place + 1 :]
             after = next((at for at in range(place + 1, len(story.steps)) if story.steps[at].is_decision), None)
-            if new and after is not None and not any(_uses(one, new) for one in later):
+            if new and after is not None and not _come_up_again(new, step.text[:4_000], story.asked, later):
                 asking = story.steps[after]
                 words = (
                     code(asking.name),
                     f" #{asking.number} goes on without what ",
                     code(step.name),
-                    f" #{step.number} gave; no later step has a word of it.",
+                    f" #{step.number} gave: no new name, figure or id in it comes up in a later step.",
                 )
                 yield Ground("unused_result", after, 0.2, line(asking.number, *words), (after, place))
                 return
@@ -282,16 +340,26 @@ def unused_result(story: RunStory) -> Iterator[Ground]:
             sources.add(step)
 
 
-def _uses(step: Step, values: list[str]) -> bool:
-    facts = facts_in(step.text[:8_000])
-    said = f"{step.text}\n{as_json(step.args)}\n{as_json([call.args for call in step.calls])}".lower()
-    return any(value in facts.hard or value.lower() in said for value in values)
+def _come_up_again(new: list[str], text: str, asked: str, later: list[Step]) -> bool:
+    """Whether a later step has one of the new facts of a result, or a figure that follows from those in it."""
+    given, figures = facts_in(asked), Figures()
+    figures.add(text)
+    for step in later:
+        facts = facts_in(step.text[:8_000])
+        said = f"{step.text}\n{as_json(step.args)}\n{as_json([call.args for call in step.calls])}".lower()
+        if any(value in facts.hard or value.lower() in said for value in new):
+            return True
+        told = (one.lstrip("-") for one in facts.hard - given.numbers_and_ids)
+        if step.is_decision and any(_PLAIN_NUMBER.fullmatch(one) and figures.give(one) for one in told):
+            return True
+    return False
 
 
 RULES: tuple[Callable[[RunStory], Iterator[Ground]], ...] = (
     contradicts_result,
     claims_undone,
     asked_about_another,
+    changed_another,
     asked_again,
     unused_result,
 )

@@ -81,7 +81,9 @@ def _failure_words(story: RunStory, decision: int, place: int, again: int | None
         words += [f"led to an error, seen at #{failed.number}: "]
     words.append(quote(cut((failed.trouble or "").rstrip(" ."), 160)))
     if again is not None:
-        return [*words, f". The same call worked at #{story.steps[again].number}."]
+        worked = story.steps[again]
+        what = "The same call" if worked.args == failed.args else f"Another call of {failed.name}"
+        return [*words, f". {what} worked at #{worked.number}."]
     following = sum(step.trouble is not None for step in story.steps[place + 1 :])
     if following and story.is_whole:
         return [*words, f". {following:,} more {'error' if following == 1 else 'errors'} followed."]
@@ -89,13 +91,23 @@ def _failure_words(story: RunStory, decision: int, place: int, again: int | None
 
 
 def _worked_later(story: RunStory, place: int) -> int | None:
-    """The next call of the same tool, if that worked."""
+    """The next call of the same tool, if that worked and is no other item of a batch."""
     failed = story.steps[place]
     if failed.kind != "tool":
         return None
     later = (at for at in range(place + 1, len(story.steps)) if story.steps[at].kind == "tool")
     found = next((at for at in later if story.steps[at].name == failed.name), None)
-    return found if found is not None and story.steps[found].trouble is None else None
+    if found is None or story.steps[found].trouble is not None or _is_next_item(story, place, story.steps[found]):
+        return None
+    return found
+
+
+def _is_next_item(story: RunStory, place: int, worked: Step) -> bool:
+    """Whether a write that worked is the next of a batch, after one that failed between two that did not."""
+    failed = story.steps[place]
+    before = next((one for one in reversed(story.steps[:place]) if one.kind == "tool"), None)
+    is_alike = before is not None and before.name == failed.name and before.trouble is None
+    return failed.writes and is_alike and worked.args != failed.args
 
 
 def asked_for_nothing(story: RunStory) -> Iterator[Ground]:

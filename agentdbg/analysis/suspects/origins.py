@@ -49,6 +49,9 @@ _CODE_BLOCK = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _FINAL = re.compile(
     r"\b(?:final answer(?:\s+is)?\s*[:=]?|answer(?:\s+is|\s*[:=]))\s*(.{1,200})", re.IGNORECASE | re.DOTALL
 )
+_HANDED_IN = re.compile(
+    r"\b(?:final_answer|submit_answer)\(\s*(?:answer\s*=\s*)?(?:\"([^\"\n]{1,120})\"|'([^'\n]{1,120})'|(-?[\d.,]{1,30}))\s*\)"
+)
 _SHORT = 60
 _FEW_WORDS = 4
 """An answer of more is a sentence, and what it tells are the figures and names in it."""
@@ -111,6 +114,9 @@ def _outermost(block: str) -> Iterator[str]:
 
 def answer_values(text: str) -> list[str]:
     """What an answer comes down to: the words after "final answer", else its figures, ids and dates."""
+    handed_in = list(_HANDED_IN.finditer(text))
+    if handed_in:
+        return [next(part for part in handed_in[-1].groups() if part).strip()]
     final = list(_FINAL.finditer(text))
     if final:
         words = _SPLIT.split(final[-1][1].strip(" *_`\"'"), maxsplit=1)[0].strip(" *_`\"'")
@@ -127,7 +133,7 @@ def answer_values(text: str) -> list[str]:
 def gives_one_answer(text: str) -> bool:
     """Whether a text is an answer to a question: a figure and little more, or words that introduce it."""
     is_figure = len(text) <= _SHORT and any(sign.isdigit() for sign in text)
-    return is_figure or _FINAL.search(text) is not None
+    return is_figure or _FINAL.search(text) is not None or _HANDED_IN.search(text) is not None
 
 
 def ids_in(args: Any) -> Iterator[tuple[str, str]]:

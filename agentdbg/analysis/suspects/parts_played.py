@@ -97,18 +97,24 @@ def actors_in(steps: Sequence[Step]) -> set[str]:
     return {name for name, did in told.items() if 2 * sum(did) >= len(did)}
 
 
-def priors(steps: Sequence[Step], *, begins_with_task: bool) -> dict[int, float]:
-    """How likely each decision is the cause, by its part and its turn: the first to work 1, the second 2/3 …"""
+def priors(steps: Sequence[Step], *, begins_with_task: bool) -> tuple[dict[int, float], dict[int, float]]:
+    """
+    How likely each decision is the cause, by its part and its turn: the first to work 1, the second 2/3 …
+
+    The second is by its turn alone, for a step whose own words are wrong, whatever part it plays.
+    """
     found: dict[int, float] = {}
+    by_turn: dict[int, float] = {}
     actors = actors_in(steps)
     turn = 0
     for place, step in enumerate(steps):
         if not step.is_decision:
             continue
         if begins_with_task and not found:
-            found[place] = 2 * _TASK if acts(step) else _TASK
+            found[place] = by_turn[place] = 2 * _TASK if acts(step) else _TASK
             continue
         part = part_of(step, actors)
-        found[place] = _UNLIKELY[part] / (1 + turn / 2)
+        by_turn[place] = 1 / (1 + turn / 2)
+        found[place] = _UNLIKELY[part] * by_turn[place]
         turn += part == "works"
-    return found
+    return found, by_turn

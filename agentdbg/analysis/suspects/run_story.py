@@ -47,6 +47,8 @@ _SEEN_ERROR = re.compile(
     r"|^\s*(?:Call id: \S+\s+)?(?:Error|ERROR|Fatal|FATAL)(?:\s*:|\s+in\b)",
     re.MULTILINE,
 )
+_LOGGED = re.compile(r"\W*(?:\d{4}-\d\d-\d\d|\d\d?:\d\d)")
+"""A line of a log, which tells what happened to others."""
 _MEDIA = re.compile(rf"{MEDIA} [^\"\\]+")
 _ONE_SENTENCE = re.compile(r"\s*\w+ \w+")
 _NAMED_ERROR = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception)\b:.*")
@@ -57,7 +59,7 @@ def error_seen_in(text: str) -> str | None:
     head = text[:_LOOKED_AT]
     if is_error_text(head):
         return one_line(_telling_line(head), 160)
-    found = _SEEN_ERROR.search(head)
+    found = next((one for one in _SEEN_ERROR.finditer(head) if not _LOGGED.match(one[0])), None)
     return one_line(_telling_line(head[found.start() :]), 160) if found else None
 
 

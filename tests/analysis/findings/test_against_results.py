@@ -37,6 +37,10 @@ def _found(tool: str, result: Any, answer: str, asked: str = "Help me with my or
         ('{"total": 88, "items": 3}', "The order has 3 items and the total: 97."),
         ({"available": False}, "The flight is available, shall I book it?"),
         ({"in_stock": False}, "Good news, it is in stock."),
+        ({"id": "SUB-8841", "status": "past_due"}, "Yes, your subscription SUB-8841 is active."),
+        ({"order": {"id": "#W17", "status": "cancelled"}}, "Your order is still open."),
+        ({"id": "A-17", "status": "active"}, "I looked it up: order A-17 is cancelled."),
+        ({"price": "142 GBP"}, "The room costs 142 euros a night."),
     ],
 )
 def test_a_claim_that_the_last_result_denies_is_a_problem(result: Any, answer: str) -> None:
@@ -58,6 +62,14 @@ def test_a_claim_that_the_last_result_denies_is_a_problem(result: Any, answer: s
         ({"in_stock": False}, "I can tell you when it is in stock."),
         ({"temperature": 14}, "The temperature is 57 degrees Fahrenheit."),
         ({"state": "booked"}, "Your flight has been booked."),
+        ({"id": "A-17", "status": "cancelled"}, "Your account is active, and the order is cancelled."),
+        ({"id": "A-17", "status": "cancelled"}, "If the order is open, I can change it."),
+        ({"id": "A-17", "status": "shipped"}, "Your order is confirmed."),
+        ({"id": "A-17", "status": "closed", "items": [{"status": "open"}]}, "The order is open."),
+        ({"id": "A-17", "status": "cancelled"}, "The shop is open."),
+        ({"price": "142 GBP"}, "The room costs 142 pounds."),
+        ({"price": "142 GBP"}, "That is roughly 142 euros."),
+        ({"price": "142 GBP", "also": "142 EUR"}, "The room costs 142 euros."),
         ({"open": False, "opens_at": "09:00"}, "It is closed now. It is open from 09:00."),
         ({"version": "1.2.3"}, "The version is 1.2.3; the latest version is 1.3.0."),
         ({"size": 1048576}, "The size is 1 MB."),
@@ -158,3 +170,33 @@ def test_trying_again_after_a_change_and_searching_files_is_no_loop() -> None:
         )
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer"),
+    [
+        ("get_order", "I have added two checked bags to your reservation."),
+        ("buscar_citas", "Su cita del martes ha sido cancelada."),
+        ("termin_suchen", "Ihr Termin wurde storniert."),
+        ("get_order", "Votre commande a été annulée."),
+        ("get_order", "您的订单已经取消,退款将在三天内到账。"),
+        ("get_order", "ご予約をキャンセルしました。"),
+    ],
+)
+def test_a_claim_to_have_done_something_is_seen_in_other_languages(tool: str, answer: str) -> None:
+    assert _found(tool, {"id": "C-91", "day": "10:30"}, answer) == ["claims_undone warning"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "answer"),
+    [
+        ("buscar_citas", {"id": "C-91", "estado": "cancelada"}, "Su cita ha sido cancelada."),
+        ("get_order", {"id": "C-91", "status": "cancelled"}, "Su cita ha sido cancelada."),
+        ("cancelar_cita", {"id": "C-91", "dia": "10:30"}, "Su cita ha sido cancelada."),
+        ("buscar_citas", {"id": "C-91"}, "Su cita no ha sido cancelada."),
+        ("termin_suchen", {"id": "C-91"}, "Wenn der Termin storniert wurde, melden wir uns."),
+        ("get_order", {"id": "C-91"}, "I have added a summary of what I found below."),
+    ],
+)
+def test_what_a_result_tells_of_is_no_claim_in_any_language(tool: str, result: Any, answer: str) -> None:
+    assert "claims_undone warning" not in _found(tool, result, answer)

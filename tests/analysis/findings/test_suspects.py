@@ -340,3 +340,53 @@ def test_a_sentence_about_a_model_without_a_name_begins_like_one() -> None:
     suspect = _examined(story).suspects[0]
     assert suspect.sentence.startswith(f"The model #{decision} asked for get_prices")
     assert suspect.line["parts"][0] == {"text": "The model", "style": "plain"}  # our words, not the program's
+
+
+def test_the_next_item_of_a_batch_puts_nothing_right() -> None:
+    """Two invitations that were sent do not send the third."""
+    story = Story()
+    for who, sent in (("ana", True), ("bo", False), ("cy", True)):
+        asked = story.llm(ASKED, {"content": "", "tool_calls": [{"function": {"name": "send_invite"}}]})
+        answer = {"sent": True} if sent else {"ok": False, "error": "mailbox full"}
+        story.tool("send_invite", {"to": who}, answer, parent=asked)
+    story.llm(ASKED, "All three were invited.")
+    story.end()
+
+    sentence = next(one.sentence for one in _examined(story).suspects if one.kind == "asked_for_failure")
+
+    assert sentence.endswith("which failed: mailbox full.")
+
+
+def test_another_call_that_worked_is_not_called_the_same() -> None:
+    """A shell that ran the tests and then printed a file did not run the tests again."""
+    story = Story()
+    for command, code in (("pytest -q", 1), ("cat a.py", 0)):
+        asked = story.llm(ASKED, {"content": "", "tool_calls": [{"function": {"name": "bash"}}]})
+        story.tool("bash", {"command": command}, {"exit_code": code, "stdout": "a"}, parent=asked)
+    story.llm(ASKED, "There it is.")
+    story.end()
+
+    sentence = next(one.sentence for one in _examined(story).suspects if one.kind == "asked_for_failure")
+
+    assert sentence.endswith("Another call of bash worked at #5.")
+
+
+def test_a_line_of_a_log_is_no_failure_of_whoever_reads_it() -> None:
+    story = Story()
+    lines = "10:02 ERROR ConnectionError: db timeout\n10:09 ERROR ConnectionError: db timeout"
+    story.tool("logs", {"service": "pay"}, lines, parent=story.llm(ASKED, "I look."))
+    story.llm(ASKED, "There were two, both of the database.")
+    story.end()
+
+    assert "asked_for_failure" not in {one.kind for one in _examined(story).suspects}
+
+
+def test_words_that_are_wrong_come_before_a_step_with_no_mark() -> None:
+    """An answer does nothing, but here its words are the fault."""
+    story = Story()
+    asked = story.llm(ASKED, {"content": "", "tool_calls": [{"function": {"name": "get_areas"}}]})
+    story.tool("get_areas", {}, {"biel": 39.3, "zug": 38.3}, parent=asked)
+    answer = story.llm(ASKED, "Biel is larger: 39.3 - 38.3 = 2.0.")
+    story.end()
+
+    assert _examined(story).suspects[0].number == answer
