@@ -26,7 +26,6 @@ from agentdbg.control.effects_guard import Paused
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
-from agentdbg.recorder.context import live_runs
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
@@ -64,14 +63,7 @@ class Ending:
 
     def watch_end(self) -> None:
         """Called when the run of the process has begun: what it registers now comes before that run is closed."""
-        atexit.register(self._close_calls)
-
-    def _close_calls(self) -> None:
-        """The program is over; only daemon threads may be left, and what one of them calls from here on is refused."""
-        session, still_open = self._replay.session, list(live_runs.values())
-        if still_open and self.process_run is not None and not session.is_live:
-            session.is_over = True
-            live_runs["over"] = still_open[0]  # as long as there is any, all calls are asked about
+        atexit.register(self._replay.close_calls)
 
     def call(self, function: Any) -> NoReturn:
         """Run a function in place of a program."""

@@ -129,6 +129,13 @@ class Replay:
         add_decider(self.session)
         self._opening.append(lambda: remove_decider(self.session))
 
+    def close_calls(self) -> None:
+        """The program is over; only daemon threads may be left, and what one of them calls from here on is refused."""
+        still_open = list(live_runs.values())
+        if still_open and not self.session.is_live:
+            self.session.is_over = True
+            live_runs["over"] = still_open[0]  # as long as there is any, all calls are asked about
+
     def stop(self, *, stays_closed: bool = False) -> None:
         """Let the program be on its own again; where its process ends, threads that go on are to do nothing more."""
         if self.seconds is None:
