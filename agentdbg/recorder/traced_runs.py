@@ -332,15 +332,16 @@ class _Span:
         if self.is_over or self._started < run.forked_at or (self._is_tried and run.has_written(self._span_id)):
             self.is_over = True
             return
-        self._is_tried = True
+        # The second time with nothing of the user's: describing that may be what took so long.
+        was_tried, self._is_tried = self._is_tried, True
         with Shield("record a span", run.count_fault):
             if self._has_budget:
                 run.close_budget(self.scope.budget)
                 if error is None and self.scope.budget.stop is not None:  # swallowed inside; it failed all the same
                     error = self.scope.budget.stop.exceeded
-            failure = None if error is None else run.describe_error(error)
+            failure = None if error is None else run.describe_error(type(error) if was_tried else error)
             payload: dict[str, Any] = {"state": None, "diff": None, "error": failure}
-            if self._given is not None:
+            if self._given is not None and not was_tried:
                 payload["input"] = self._given
                 payload["output"] = None if self._kind == "async_generator" else result
             draft = run.draft(

@@ -359,7 +359,7 @@ class EventWalk:
     def has_written(self, event_id: str) -> bool:
         """Whether an event is in the file; for whoever was interrupted while it was written."""
         with self.lock:
-            return self._log.holds(event_id.encode())
+            return self._log.holds(b'"event_id":"%b"' % event_id.encode())  # others may name it as their parent
 
     def clean_name(self, name: Any) -> str:
         """A name as it is stored."""

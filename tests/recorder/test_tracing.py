@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -273,6 +274,24 @@ def test_arguments_of_spans_are_left_out_on_request(recorded: Recorded, monkeypa
         trace(lambda question: question)("private")
 
     assert "private" not in str(recorded.only().events)
+
+
+def test_a_span_whose_end_is_interrupted_is_written_all_the_same(recorded: Recorded) -> None:
+    """What was recorded in it names it as its parent, which is no sign that it stands there itself."""
+
+    class Slow(Exception):
+        def __str__(self) -> str:
+            signal.raise_signal(signal.SIGINT)
+            return "slow"
+
+    with pytest.raises(KeyboardInterrupt), traced_run("agent"), traced_run("inner"):
+        record_state({"a": 1})
+        raise Slow
+
+    run = recorded.only()
+    state, span = run.of_type("STATE_UPDATE")
+    assert (span["name"], span["event_id"]) == ("inner", state["parent_id"])
+    assert span["payload"]["error"]["error_type"] == "KeyboardInterrupt"
 
 
 def test_a_failing_span_says_so_and_the_error_is_told_once(recorded: Recorded) -> None:
