@@ -148,12 +148,37 @@ class RunWriter:
         """Whether the file is open and begins with its head."""
         if self._descriptor == _NO_DESCRIPTOR and not self._open():
             return False
-        if self._head and not (self._is_head_tried and self.holds(self._head)):
+        if self._head and self._is_head_tried:
+            return self._write_head_later()
+        if self._head:
             self._is_head_tried = True
             if self._write(self._head):
                 return False
         self._head = b""
         return True
+
+    def _write_head_later(self) -> bool:
+        """
+        Write the head for which there was no room at first, or whose writing was interrupted.
+
+        One of the run's processes does so, for all of them. The lock is one between processes, held for microseconds.
+        """
+        is_locked = any(_is_locked(self._descriptor) for _ in range(_LOCK_ATTEMPTS))
+        try:
+            if not self._has_head() and self._write(self._head):
+                return False
+            self._head = b""
+            return True
+        finally:
+            if is_locked:
+                _unlock(self._descriptor)
+
+    def _has_head(self) -> bool:
+        if not hasattr(os, "pread"):
+            return self.holds(self._head)
+        # Not by opening the file again: closing it would give up the lock. Where the first write was cut off, the head
+        # stands behind what is left of that.
+        return self._head in os.pread(self._descriptor, 2 * len(self._head) + _OTHERS_BYTES, 0)
 
     def _open(self) -> bool:
         path = self._path
@@ -191,7 +216,10 @@ class RunWriter:
         if self._open():
             size = os.fstat(old).st_size
             if size <= _RESCUE_BYTES:
-                os.write(self._descriptor, os.pread(old, size, 0))
+                # Another process of the run may have put some of it back already.
+                there = set(os.pread(self._descriptor, _RESCUE_BYTES, 0).splitlines(keepends=True))
+                lines = os.pread(old, size, 0).splitlines(keepends=True)
+                os.write(self._descriptor, b"".join(line for line in lines if line not in there))
             else:
                 tell_once(f"rescue:{self._folder}", f"{self._folder} was deleted; the run goes on from here")
         os.close(old)
@@ -258,6 +286,26 @@ def _lock_shared(descriptor: int) -> None:
             pass_on(error)
             return
         return
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether this process holds, or could now take, the lock that is one between processes; True without locks."""
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        pass_on(error)
+        return error.errno not in (errno.EACCES, errno.EAGAIN)
+    return True
+
+
+def _unlock(descriptor: int) -> None:
+    if sys.platform != "win32" and descriptor != _NO_DESCRIPTOR:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_UN)
+        except OSError as error:
+            pass_on(error)
 
 
 def _took_back(descriptor: int, torn: bytes) -> bool:

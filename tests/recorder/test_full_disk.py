@@ -67,3 +67,34 @@ def test_the_count_is_in_the_log_too(data_dir: Path) -> None:
 
     rebuilt: Any = list_runs(data_dir=data_dir)[0]
     assert stored == rebuilt["dropped_events"] > 0
+
+
+_BEGUN_WITHOUT_ROOM = """
+import os, resource
+import agentdbg
+
+def room(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+room(0)
+with agentdbg.traced_run("full"):
+    agentdbg.record_state({"before": 1})
+    if os.fork() == 0:
+        room(resource.RLIM_INFINITY)
+        for number in range(30):
+            agentdbg.record_tool_call("t", {"n": number}, [str(n) * 5_000 for n in range(5)])
+        os._exit(0)
+    os.wait()
+    room(resource.RLIM_INFINITY)
+    agentdbg.record_state({"after": 1})
+"""
+
+
+def test_a_run_that_began_without_room_begins_once(data_dir: Path) -> None:
+    """Each of its processes waits for room to write RUN_START, and another may have written much since."""
+    subprocess.run([sys.executable, "-c", _BEGUN_WITHOUT_ROOM], capture_output=True, check=True)
+    run: Any = list_runs(data_dir=data_dir)[0]
+    types = [event["event_type"] for event in load_events(run["run_id"], data_dir=data_dir)]
+
+    assert (types[0], types.count("RUN_START"), types[-1]) == ("RUN_START", 1, "RUN_END")
+    assert types.count("TOOL_CALL") == 30

@@ -262,6 +262,40 @@ def test_a_deleted_run_folder_is_put_back_with_what_it_held(
     assert recorded.only().types() == ["RUN_START", "TOOL_CALL", "TOOL_CALL", "RUN_END"]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork here")
+def test_a_deleted_run_folder_is_put_back_once_by_all_processes_of_the_run(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """Each of them finds that it is gone."""
+    done = _in_a_process(
+        tmp_path,
+        data_dir,
+        """
+        import os, shutil, time
+        from agentdbg import traced_run, record_tool_call
+        with traced_run("deleted") as run:
+            record_tool_call("before")
+            shutil.rmtree(run.path)
+            for number in range(3):
+                if os.fork() == 0:
+                    time.sleep(1.2)  # so much later run.json is written anew, which is when it is noticed
+                    record_tool_call(f"child {number}")
+                    os._exit(0)
+                os.wait()
+                record_tool_call(f"parent {number}")
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    run = recorded.only()
+    names = [call["name"] for call in run.of_type("TOOL_CALL")]
+    assert sorted(names) == sorted(
+        ["before", *(f"{who} {number}" for who in ("child", "parent") for number in (0, 1, 2))]
+    )
+    assert len({event["event_id"] for event in run.events}) == len(run.events)
+    assert (run.types()[0], run.types()[-1]) == ("RUN_START", "RUN_END")
+
+
 def test_a_run_moved_away_while_it_runs_goes_on_there(recorded: Recorded, tmp_path: Path) -> None:
     """Deleting a live run in the viewer moves it to the trash; taking it back must bring all of it."""
     with traced_run("moved") as run:
