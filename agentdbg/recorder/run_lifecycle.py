@@ -319,10 +319,11 @@ def _close_with_worker() -> None:
 
 
 def _close_what_is_open() -> None:
-    for run in list(live_runs.values()):
-        if run.is_ours():
-            left_open = None if run.may_stay_open else RunLeftOpen()
-            end_run(run, _uncaught[-1] if _uncaught else left_open)
+    with contextlib.ExitStack() as each:  # also the others, when the end of one is interrupted
+        for run in list(live_runs.values()):
+            if run.is_ours():
+                left_open = None if run.may_stay_open else RunLeftOpen()
+                each.callback(end_run, run, _uncaught[-1] if _uncaught else left_open)
     for run in _recently_ended:
         run.refresh_late()
 

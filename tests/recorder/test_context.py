@@ -459,6 +459,36 @@ def test_an_older_thread_pool_serves_each_run_its_own_events(recorded: Recorded)
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal here")
+def test_an_interruption_at_exit_leaves_no_other_run_open(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
+    """Ctrl-C a second time, by somebody who is tired of waiting."""
+    program = """
+        import signal, sys
+        from agentdbg import record_tool_call, trace
+
+        class Odd(Exception):
+            def __str__(self):
+                signal.raise_signal(signal.SIGINT)
+                return "odd"
+
+        @trace(max_events=9)  # with a limit of its own, it is a run of its own
+        def generator():
+            yield record_tool_call("inside")
+
+        sys.excepthook = lambda *_: None
+        record_tool_call("outside")
+        kept = [generator(), generator()]
+        for each in kept:
+            next(each)
+        raise Odd
+    """
+    done = _run_program(tmp_path, data_dir, program, AGENTDBG_IMPLICIT_RUN="1")
+    assert "KeyboardInterrupt" in done.stderr
+    assert [run.meta["status"] for run in recorded.all()] == ["error"] * 3
+    assert [run.types()[-1] for run in recorded.all()] == ["RUN_END"] * 3
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_the_implicit_run_of_a_worker_process_is_closed(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """Workers of multiprocessing leave without running atexit; a run left open would look like a crash."""
