@@ -34,7 +34,7 @@ def find(wanted: str, data_dir: Path | None = None) -> str:
     newest = newest_runs(1, root)
     if not newest:
         raise RunNotFound(wanted, root)
-    return program_of(newest[0]["run_id"], root)
+    return program_of(newest[0], root)
 
 
 def _say_if_deleted(wanted: str, root: Path) -> None:

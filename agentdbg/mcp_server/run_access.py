@@ -53,7 +53,7 @@ class Reader:
         newest = self.runs().page(RunFilter(), 1).runs
         if not newest:
             raise RunNotFound("latest", self.data_dir)
-        return program_of(newest[0]["run_id"], self.data_dir)
+        return program_of(newest[0], self.data_dir)
 
     def open(self, wanted: str) -> tuple[RunMeta, RunView]:
         """A run and all its events, as they are now."""

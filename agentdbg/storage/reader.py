@@ -53,7 +53,7 @@ def list_runs(limit: int | None = None, data_dir: str | Path | None = None) -> l
         meta = read_run(_folder(root, run_id), run_id)
         if meta is not None:
             runs.append(meta)
-    runs.sort(key=lambda meta: (meta["started_at"], meta["run_id"]), reverse=True)
+    runs.sort(key=_start_of, reverse=True)
     return runs if limit is None else runs[: max(0, limit)]
 
 
@@ -112,32 +112,36 @@ def find_run(wanted: str, data_dir: str | Path | None = None) -> str:
 def _latest(root: Path) -> str:
     """The run that started last, found by reading only those that could be: no run starts after its last change."""
     changed_at = [(_mtime(_folder(root, run_id)), run_id) for run_id in run_ids(root)]
-    latest, latest_ms = ("", ""), 0
+    latest: RunMeta | None = None
+    latest_ms = 0
     for mtime, run_id in sorted(changed_at, reverse=True):
         if mtime * 1000 < latest_ms - _CLOCK_SLACK_MS:
             break
         meta = read_run(_folder(root, run_id), run_id)
-        if meta is not None and (meta["started_at"], run_id) > latest:
-            latest, latest_ms = (meta["started_at"], run_id), timestamp_ms(meta["started_at"])
-    if not latest[1]:
+        if meta is not None and (latest is None or _start_of(meta) > _start_of(latest)):
+            latest, latest_ms = meta, timestamp_ms(meta["started_at"])
+    if latest is None:
         raise RunNotFound("latest", root)
-    return program_of(latest[1], root)
+    return program_of(latest, root)
 
 
-def program_of(run_id: str, data_dir: str | Path) -> str:
+def _start_of(meta: RunMeta) -> tuple[str, str]:
+    return meta["started_at"], meta["run_id"]
+
+
+def program_of(meta: RunMeta, data_dir: str | Path) -> str:
     """
-    The run of the program that this one belongs to: a child process's belongs to the one that started the process.
+    The id of the run of the program that this one belongs to: a child process's belongs to who started the process.
 
     An agent starts Python for its tools too, and nobody who asks for the latest run means one of these.
     """
     root = _data_dir(data_dir)
-    meta = read_run(_folder(root, run_id), run_id)
     for _ in range(_MOST_PROCESSES):
-        parent = None if meta is None else _parent(meta, root)
-        if meta is None or parent is None or meta.get("owner") == parent.get("owner"):
+        parent = _parent(meta, root)
+        if parent is None or meta.get("owner") == parent.get("owner"):
             break
         meta = parent
-    return run_id if meta is None else meta["run_id"]
+    return meta["run_id"]
 
 
 def _parent(meta: RunMeta, root: Path) -> RunMeta | None:

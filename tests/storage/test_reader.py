@@ -78,10 +78,26 @@ def test_the_latest_run_is_that_of_the_program_and_not_of_its_child(tmp_path: Pa
         meta = run_json(run_id, started_at=f"2026-05-01T00:0{minute}:00.000Z", owner={"pid": pid})
         write_run(tmp_path, run_id, meta={**meta, "metadata": {"parent_run_id": parent}})
 
-    assert [program_of(run_id, tmp_path) for run_id in programs] == [programs[n] for n in (0, 0, 0, 3, 4)]
+    assert [program_of(load_run_meta(run_id, tmp_path), tmp_path) for run_id in programs] == [
+        programs[n] for n in (0, 0, 0, 3, 4)
+    ]
     shutil.rmtree(tmp_path / "runs" / programs[4])
     shutil.rmtree(tmp_path / "runs" / programs[3])
     assert find_run("latest", tmp_path) == find("latest", tmp_path) == programs[0]
+
+
+def test_a_run_that_nobody_closed_is_not_counted_again_to_be_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading a million events takes seconds, and every command without a run asks which one is the latest."""
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, events=usual_events(run_id)[:-1], meta=None)
+    find("latest", tmp_path)
+    counted: list[int] = []
+    monkeypatch.setattr(tally.Tally, "add", lambda *_: counted.append(1))
+
+    assert find("latest", tmp_path) == run_id
+    assert not counted
 
 
 def test_the_latest_run_is_found_without_reading_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
