@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.call_results import Outcome, failure_of, outcome_of
@@ -98,7 +97,7 @@ class Effect:
         return None if self.kind == "unknown" else self.kind == "write"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SideEffect:
     """
     One call that changed something, or, if its source is `unknown`, may have. `number` counts its run's events from 1.
@@ -121,7 +120,7 @@ class SideEffect:
     forms: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """How its arguments are compared, where a contract says so."""
 
-    @cached_property
+    @property
     def portable_args(self) -> Any:
         """The arguments as another run may have them too: an id the run was given is told by where it comes from."""
         return with_origins(self.args, self.origins)
@@ -131,7 +130,7 @@ class SideEffect:
         """Whether something says that the tool writes."""
         return self.source != "unknown"
 
-    @cached_property
+    @property
     def signature(self) -> str:
         """The same for two calls that did the same: tool and arguments, whatever the order of the keys."""
         state = {"done": "", "never returned": " never returned"}.get(self.state, " with unknown outcome")
@@ -159,6 +158,7 @@ class SideEffect:
 
 NO_RULES = EffectRules()
 UNKNOWN = Effect("unknown", "unknown")
+_NO_FORMS: Mapping[str, str] = {}
 
 
 def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
@@ -212,10 +212,10 @@ class EffectReader:
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
         args = normal_form(payload.get("args" if event_type == "TOOL_CALL" else "input"))
-        call = SideEffect(number, event["event_id"], name, args, effect.source)
         times = times_of_call(args, event.get("ts"), event.get("duration_ms"))
         origins = {**self._made.origins, **times} if times else self._made.origins
-        call = replace(call, origins=origins, forms=self._rules.forms.get(name, {}))
+        forms = self._rules.forms.get(name, _NO_FORMS)
+        call = SideEffect(number, event["event_id"], name, args, effect.source, origins=origins, forms=forms)
         if event_type == "TOOL_CALL":
             call = _with_outcome(call, payload)
             is_write = effect.kind == "write" and call.outcome == "done"

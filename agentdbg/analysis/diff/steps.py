@@ -53,8 +53,8 @@ _NAMELESS = frozenset({LLM, START, END})
 """Steps that stay the same under another name."""
 
 
-Kept = dict[str, Any] | tuple[int, int]
-_HELD = 4_000_000
+Kept = dict[str, Any] | int
+_HELD = 100_000
 """Bytes of contents that one run may hold in memory, encoded."""
 
 
@@ -81,12 +81,12 @@ class Contents:
         except (OSError, TypeError, ValueError, OverflowError, RecursionError):  # no room, or no JSON: given by hand
             return content
 
-    def fetch(self, place: tuple[int, int]) -> dict[str, Any]:
+    def fetch(self, place: int) -> dict[str, Any]:
         """The content at a place that `keep` gave."""
         assert self._file is not None
         with self._seeking:
-            self._file.seek(place[0])
-            text = self._file.read(place[1])
+            self._file.seek(place)
+            text = self._file.readline()
             self._is_at_end = False
         return cast("dict[str, Any]", decode_json(text))
 
@@ -95,16 +95,16 @@ class Contents:
         if self._file is not None:
             self._file.close()
 
-    def _written(self, text: bytes) -> tuple[int, int]:
+    def _written(self, text: bytes) -> int:
         with self._seeking:
             if self._file is None:
                 self._file = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- lives as long as the steps do
             if not self._is_at_end:
                 self._file.seek(self._end)
                 self._is_at_end = True
-            self._file.write(text)
-            begin, self._end = self._end, self._end + len(text)
-        return begin, len(text)
+            begin = self._end
+            self._end += self._file.write(text + b"\n")
+        return begin
 
 
 @dataclass(eq=False, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -61,6 +62,25 @@ def test_a_comparison_is_the_same_wherever_the_contents_lie(
     assert compare(a, b, ignore=ignore).to_json() == in_memory
     assert len(made) == 2
     assert all(contents._file is not None for contents in made)
+
+
+def test_a_comparison_keeps_a_kilobyte_an_event() -> None:
+    """A hundred thousand events are compared in a hundred megabytes; kept whole they would take three hundred."""
+    short, long = 300, 4_000
+    events: list[Any] = _events(3, long)
+    for event in events:
+        event["payload"]["response" if event["event_type"] == "LLM_CALL" else "result"] = "a long text " * 80
+    tracemalloc.start()
+    try:
+        compare(iter(events[:short]), iter(events[:short]))  # what is loaded once
+        before = tracemalloc.get_traced_memory()[0]
+        found = compare(iter(events[:short]), iter(events))
+        kept = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+    assert len(found.rows) == long
+    assert kept / (short + long) < 1_200
 
 
 def test_a_content_that_cannot_be_written_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
