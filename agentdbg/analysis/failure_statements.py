@@ -303,11 +303,15 @@ def states_failure(text: str) -> bool:
     said, is_program = _without_prefixes(text)
     is_program = is_program or _WRAPPED.match(said) is not None
     end = found.start() if (found := _SENTENCE_ENDS.search(said)) else len(said)
-    sentence = _QUOTED.sub("Q", said[:end]).strip()
+    sentence = said[:end]
+    if any(mark in sentence for mark in "'\"`"):
+        sentence = _QUOTED.sub("Q", sentence)
+    sentence = sentence.strip()
+    if len(sentence) > _LONGEST:
+        return False
     is_foreign = len(text) <= _LONGEST and states_foreign_failure(said[:end])
     if (
         not (is_foreign or _TELLING.search(sentence))
-        or len(sentence) > _LONGEST
         or _GOES_ON.match(said, end)
         or _LISTED.match(text)
         or only_tells(said[: end + 1])

@@ -10,6 +10,7 @@ of failures, a page about errors and code that raises one are results like any o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -193,6 +194,7 @@ def _error_in(result: Any, depth: int) -> str | None:
     return one_line(_words(result) or why, 160) if why is not None else _error_inside(result, depth)
 
 
+@lru_cache(maxsize=8)  # several rules ask the same of one result
 def _error_in_text(text: str) -> str | None:
     members = _members_in(text)
     if members and (why := _why(members)):
