@@ -151,6 +151,7 @@ def _model_back(plain: dict[str, Any], depth: int) -> Any:
     kind = _class(plain)
     if static_attribute(kind, "__pydantic_fields_set__") is None:
         raise CannotRebuild(f"{plain['c']:.100} is no pydantic model")
+    _build(kind)
     made = object.__new__(kind)
     for short, name in OF_MODELS.items():
         part = plain.get(short)
@@ -160,6 +161,15 @@ def _model_back(plain: dict[str, Any], depth: int) -> Any:
             part = decode_value(part, depth)
         object.__setattr__(made, name, part)
     return made
+
+
+def _build(kind: Any) -> None:
+    """Build a model's class whose building was deferred: its constructor would, and some releases dump no others."""
+    if static_attribute(kind, "__pydantic_complete__") is False:
+        try:
+            sys.modules["pydantic"].BaseModel.model_rebuild.__func__(kind, raise_errors=False)
+        except Exception as error:  # noqa: BLE001 -- what the program's classes say of themselves is evaluated
+            pass_on(error, of_user_code=True)
 
 
 def _named_back(plain: dict[str, Any], depth: int) -> Any:

@@ -130,6 +130,34 @@ def test_a_model_comes_back_without_being_validated_again() -> None:
     assert back.secret_of_mine == 7
 
 
+def test_a_model_comes_back_whose_class_was_never_called() -> None:
+    """Pydantic builds a deferred class when its constructor is called first, and the way back calls none."""
+    pydantic = pytest.importorskip("pydantic")
+    outer, inner = _deferred_models(pydantic)
+    plain = encode_value(outer(inner=inner(number=2)))[0]
+    outer, _ = _deferred_models(pydantic)  # those of a new process
+
+    back = decode_value(decode_json(encode_json(plain)))
+
+    assert type(back) is outer
+    assert all(kind.__pydantic_complete__ for kind in (outer, type(back.inner)))  # some releases dump no others
+    assert back.model_dump(serialize_as_any=True) == {"inner": {"number": 2}}
+    assert back.model_copy().inner.model_dump_json() == '{"number":2}'
+
+
+def _deferred_models(pydantic: Any) -> tuple[Any, Any]:
+    class DeferredInner(pydantic.BaseModel, defer_build=True):  # type: ignore[misc, call-arg]  # pydantic may be missing
+        number: int
+
+    class DeferredOuter(pydantic.BaseModel, defer_build=True):  # type: ignore[misc, call-arg]  # as above
+        inner: Any
+
+    for model in (DeferredInner, DeferredOuter):  # as if written at the top of this file
+        model.__qualname__ = model.__name__
+        setattr(sys.modules[__name__], model.__name__, model)
+    return DeferredOuter, DeferredInner
+
+
 def _models(pydantic: Any) -> Any:
     class Inner(pydantic.BaseModel):  # type: ignore[misc]  # pydantic may be missing
         model_config = pydantic.ConfigDict(extra="allow")
