@@ -138,7 +138,7 @@ def _try_edits(opened: Opened, call: RecordedCall, edits: list[Edit]) -> None:
         outcomes and place.is_servable and "ok" in place.tape_call.out
     ):  # the program's own classes are not loaded here, its fields are known
         edited_answer(Answer(as_fields(opened.main.tape.value(place.tape_call.out["ok"]))), outcomes)
-    elif outcomes:
+    elif outcomes and not (outcomes[0].replaces_all and place.kind != "http"):
         try:
             answer = make_answer(opened.main, place, LiveInputs(redactor_of(load_config())), "serve")
         except CannotServe as reason:

@@ -39,6 +39,11 @@ class Edit(NamedTuple):
         """Whether it changes what the call gives, not what it is given."""
         return self.path[0] in _OUTCOMES
 
+    @property
+    def replaces_all(self) -> bool:
+        """Whether nothing is left of what the call gave."""
+        return self.path[0] == "error" or (self.is_outcome and len(self.path) == 1 and not self.append)
+
     def to_json(self) -> dict[str, Any]:
         """As the run's files say it."""
         return {"path": path_text(self.path), "op": "append" if self.append else "set", "value": self.value}

@@ -129,7 +129,8 @@ class ForkPlan(MockedPlan):
         if not self._outcomes or not is_place:
             return Serve()
         request = call.input if call.kind == "http" else None
-        return Serve(lambda answer: self._edited(answer, request))
+        replaces_all = self._outcomes[0].replaces_all and request is None
+        return Serve(lambda answer: self._edited(answer, request), replaces_all=replaces_all)
 
     def _edited(self, answer: Answer, request: Any) -> Answer:
         return edited_answer(answer, self._outcomes, request)

@@ -35,10 +35,11 @@ _UNCHANGED: Any = object()
 
 
 class Serve:
-    """Give the recorded outcome, or what `edit` makes of it."""
+    """Give the recorded outcome, or what `edit` makes of it; one that replaces all of it needs none."""
 
-    def __init__(self, edit: Callable[[Answer], Answer] | None = None) -> None:
+    def __init__(self, edit: Callable[[Answer], Answer] | None = None, *, replaces_all: bool = False) -> None:
         self.edit = edit
+        self.replaces_all = replaces_all
 
 
 class Give:

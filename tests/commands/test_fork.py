@@ -436,3 +436,55 @@ def test_a_field_of_an_object_is_changed(tmp_path: Path) -> None:
     assert wrong.returncode == wrong_input.returncode == 2
     assert "there is no 'cost'" in wrong.stderr + wrong_input.stderr
     assert "sku, price" in wrong_input.stderr
+
+
+NO_FORM = """
+import threading
+from agentdbg import tool, trace
+
+class Refused(Exception):
+    def __init__(self, order, *, why):
+        super().__init__(order)
+        self.why = why
+
+class Session:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+@tool(effect="read")
+def check(order):
+    raise Refused(order, why="too late")
+
+@tool(effect="read")
+def login():
+    return Session()
+
+@tool(effect="read")
+def lines():
+    yield Session()
+
+@trace
+def agent():
+    for step in (lambda: check("A-17"), login, lambda: list(lines())):
+        try:
+            print(step())
+        except Exception as error:
+            print(type(error).__name__)
+
+agent()
+"""
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_what_is_replaced_as_a_whole_need_not_be_rebuilt(tmp_path: Path, step: int) -> None:
+    """What a failed tool raised, or a value without a form on the tape, is what one wants to replace."""
+    recorded = Recorded(tmp_path, NO_FORM)
+    call = recorded.calls[step]["event_id"]
+
+    given = recorded.fork("--at", call, "--set", 'result="fine"')
+    raised = recorded.fork("--at", call, "--set", "error=KeyError: gone")
+    part = recorded.fork("--at", call, "--set", "result.total=3")
+
+    assert given.stdout.splitlines()[step] == ("['fine']" if step == 2 else "fine"), given.stderr
+    assert raised.stdout.splitlines()[step] == "KeyError", raised.stderr
+    assert part.returncode == 2, part.stdout
