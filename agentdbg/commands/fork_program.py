@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agentdbg.autorun.launcher import execute, prepare, without_own_frames
 from agentdbg.autorun.process import begin, note_program
 from agentdbg.commands.fork_trials import run_trials
+from agentdbg.commands.replay_ending import before_leaving_at_once
 from agentdbg.commands.replay_program import (
     arm_breaks,
     chosen_mocks,
@@ -197,6 +198,11 @@ class _Ending:
         self._report = report
         self.process_run: ProcessRun | None = None
         atexit.register(self._settle)
+        before_leaving_at_once(self._left_at_once)
+
+    def _left_at_once(self, status: int) -> int:
+        self._settle()
+        return status
 
     def call(self, function: Any) -> NoReturn:
         """Run a function in place of a program."""

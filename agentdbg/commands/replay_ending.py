@@ -29,15 +29,32 @@ from agentdbg.index.run_index import load_run_meta
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from agentdbg.autorun.process import ProcessRun
     from agentdbg.control.replaying import Replay
 
-__all__ = ["Ending"]
+__all__ = ["Ending", "before_leaving_at_once"]
 
 _GRACE_S = 2.0
 """How long a stopped program may take to end by itself, and after an interruption once more."""
+
+
+_leave_now = os._exit  # the real one
+
+
+def before_leaving_at_once(tell: Callable[[int], int]) -> None:
+    """Let `tell` say how it went before the program leaves by `os._exit`, which runs nothing; gives the status."""
+    process = os.getpid()
+
+    def leave(status: int) -> None:
+        if os.getpid() == process:  # not a child
+            os._exit = _leave_now  # said once
+            status = tell(status)
+        _leave_now(status)
+
+    os._exit = leave  # type: ignore[assignment]
 
 
 class Ending:
@@ -59,6 +76,7 @@ class Ending:
         """Whether a function is replayed, not its program."""
         self._is_over = threading.Event()
         replay.session.on_stop.append(self._wait_for_end)
+        before_leaving_at_once(self._left_at_once)
         atexit.register(self._settle)  # before the process's run registers its own: so it is closed when this is called
 
     def watch_end(self) -> None:
@@ -77,7 +95,7 @@ class Ending:
         """The program ended with this; gives what the process is to end with."""
         if self.process_run is not None:
             error = self.process_run.note_end(error) or error
-        if isinstance(error, KeyboardInterrupt) and not self._is_interrupted:
+        if isinstance(error, KeyboardInterrupt) and not self._is_interrupted and not self._was_interrupted():
             self._is_given_up = True
             return error
         self._show(error)
@@ -86,6 +104,22 @@ class Ending:
             self._replay.session.ended_by = type(error).__name__
         self._code = 0 if self._replay.session.is_equal else 1
         return SystemExit(self._code)
+
+    def _was_interrupted(self) -> bool:
+        """Whether the recorded program had ended so too, and all that it had called has been called."""
+        runs = [run for run in self._replay.session.runs if run.run_id]
+        return bool(runs) and all(
+            run.gate.is_through and _told_end(run.recorded.end or {}) == "KeyboardInterrupt" for run in runs
+        )
+
+    def _left_at_once(self, status: int) -> int:
+        session = self._replay.session
+        for run in session.runs:
+            if run.run_id and run.recorded.end is not None and session.stopped is None and session.reached is None:
+                self._ended_otherwise(run.recorded.end, f"os._exit({status})")
+        self._code = status
+        self._settle()
+        return status if self._final is None else self._final
 
     def _show(self, error: BaseException | None) -> None:
         """Show what ended the program as Python would, unless it was us."""
@@ -124,7 +158,7 @@ class Ending:
             return
         _thread.start_new_thread(atexit._run_exitfuncs, ())  # noqa: SLF001 -- closes the runs, and calls `_settle`
         self._is_over.wait(2 * _GRACE_S)
-        os._exit(1 if self._final is None else self._final)
+        _leave_now(1 if self._final is None else self._final)
 
     def _settle(self) -> None:
         """At exit, when all threads are done and the run is closed."""
@@ -168,7 +202,7 @@ class Ending:
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None:
                     stream.flush()
-            os._exit(code)
+            _leave_now(code)
 
     def _compare_ends(self) -> Any:
         """Whether the runs ended as they had ended; gives what is known of the new one."""
@@ -189,7 +223,10 @@ class Ending:
         if not ends:  # no space was left for it; how the program ended is not known, so nothing is said of it
             self._replay.not_controlled.append("how the run ended: it could not be recorded, so it is not compared")
             return
-        told, told_now = _told_end(was), _told_end(ends[-1])
+        self._ended_otherwise(was, _told_end(ends[-1]))
+
+    def _ended_otherwise(self, was: Any, told_now: str) -> None:
+        told = _told_end(was)
         if told != told_now:
             outcome = Divergence("outcome", what=f"the program ended otherwise: recorded {told}, now {told_now}")
             outcome.equal_before = self._replay.counts["served"]

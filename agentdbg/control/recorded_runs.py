@@ -117,6 +117,13 @@ def _open_run(run_id: str, data_dir: Path) -> RecordedRun:
     meta = dict(load_run_meta(run_id, data_dir))
     path = find_tape(folder)
     if path is None:
+        inside = sorted(_runs_inside(run_id, data_dir))
+        if inside:
+            others = f"; it also replays the {len(inside) - 1} others" if len(inside) > 1 else ""
+            raise CannotReplay(
+                f"run {run_id[:8]} made no call by itself: its calls are in runs of their own."
+                f" Replay the first: agentdbg replay {inside[0][1][:8]}{others}"
+            )
         raise CannotReplay(f"run {run_id[:8]} has no tape, so it cannot be replayed: {_why_no_tape(meta)}")
     tape = _checked(TapeReader(path), run_id[:8])
     events, _ = last_events(str(folder), run_id)
@@ -188,12 +195,23 @@ def _same_process(main: RecordedRun, data_dir: Path) -> Iterator[str]:
     process = main.tape.head.get("process")
     if not isinstance(process, str):
         return
-    runs = data_dir / "runs"
-    entries = sorted(os.scandir(runs), key=lambda entry: -entry.stat(follow_symlinks=False).st_mtime)
-    for entry in islice(entries, _MOST_RUNS_LOOKED_AT):
-        tape = Path(entry.path) / "tape.jsonl"
+    for folder in _newest_runs(data_dir):
         try:
-            if process.encode() in read_start(tape, 8_192):
-                yield entry.name
+            if process.encode() in read_start(folder / "tape.jsonl", 8_192):
+                yield folder.name
         except OSError:
             continue
+
+
+def _runs_inside(run_id: str, data_dir: Path) -> Iterator[tuple[str, str]]:
+    """When the runs began that say that they were made inside this one and have a tape, and their ids."""
+    for folder in _newest_runs(data_dir):
+        if find_tape(folder) is not None:
+            meta = load_run_meta(folder.name, data_dir)
+            if (meta.get("metadata") or {}).get("parent_run_id") == run_id:
+                yield str(meta.get("started_at")), folder.name
+
+
+def _newest_runs(data_dir: Path) -> Iterator[Path]:
+    entries = sorted(os.scandir(data_dir / "runs"), key=lambda entry: -entry.stat(follow_symlinks=False).st_mtime)
+    return (Path(entry.path) for entry in islice(entries, _MOST_RUNS_LOOKED_AT))

@@ -457,6 +457,44 @@ def test_what_works_beside_the_program_does_so_as_often_and_no_longer(
         assert "RAN" not in again.err
 
 
+def test_a_program_whose_functions_made_runs_of_their_own_says_which_to_replay(
+    run: Any, folder: Path, data_dir: Path
+) -> None:
+    """A trace with limits makes a run of its own, so nothing may be left in that of the program, which is shown."""
+    program = textwrap.dedent(AGENT).replace("@trace", "@trace(max_llm_calls=9)") + "    raise SystemExit(3)\n"
+    (folder / "agent.py").write_text(program)
+    live = run("-m", "agentdbg", "run", "agent.py")
+    shown = live.err.rpartition("agentdbg view ")[2].strip()
+
+    refused = run("-m", "agentdbg", "replay", shown)
+    words = refused.err.rpartition("agentdbg ")[2].split()
+
+    assert refused.code == 2
+    assert "runs of their own" in refused.err
+    again = run("-m", "agentdbg", *words[:2])
+    assert (again.code, again.out) == (0, live.out), again.err
+
+
+@pytest.mark.parametrize(
+    "leave", ["os._exit(4)", "raise KeyboardInterrupt", "os.kill(os.getpid(), 2)", "sys.exit('no')"]
+)
+def test_a_program_that_leaves_in_its_own_way_is_judged(leave: str, run: Any, folder: Path, data_dir: Path) -> None:
+    """Nothing runs after `os._exit`, and what looks like Ctrl-C was in the recording too."""
+    program = textwrap.dedent(AGENT) + f"    import os; sys.stdout.flush(); {leave}\n"
+    (folder / "agent.py").write_text(program)
+    live = run("-m", "agentdbg", "run", "agent.py")
+    run_id = _only(data_dir)
+
+    same = run("-m", "agentdbg", "replay", run_id)
+    (folder / "agent.py").write_text(program.replace(leave, "os._exit(0)" if "exit(4" not in leave else "pass"))
+    other = run("-m", "agentdbg", "replay", run_id)
+
+    assert live.code != 0
+    assert (same.code, same.out) == (0, live.out), same.err
+    assert "equal; 5 of 5 calls served" in same.err
+    assert other.code == (0 if "exit(4" in leave else 1), other.err
+
+
 def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: Path) -> None:
     """To look at the state before a call."""
     run("agent.py")
