@@ -41,6 +41,15 @@ test("everything that a call was given differently is told, and the rest is coun
   assert.equal(changesInWords(changes), "1 message added · system prompt · 3 tools · 1 parameter");
 });
 
+test("a system prompt that was only stored in other parts is the same", () => {
+  const cut = (/** @type {string} */ text) => ({ ...BEFORE, prompt: [{ role: "system", content: text }] });
+  const [more, less] = ["Be brief. Ask no__TRUNCATED__ing else. End.", "Be brief. A__TRUNCATED__e. End."];
+
+  assert.equal(callChanges(cut(more), cut(less)).count, 0);
+  assert.equal(callChanges(cut(more), cut("Be brief. Ask nobody for anything else. End.")).count, 0);
+  assert.equal(callChanges(cut(more), cut("Be kind. A__TRUNCATED__e. End.")).count, 1);
+});
+
 test("the same call again changed nothing", () => {
   assert.equal(callChanges(BEFORE, structuredClone(BEFORE)).count, 0);
 });

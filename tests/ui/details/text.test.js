@@ -8,6 +8,7 @@ import {
   oneLine,
   visibleJson,
   visibleText,
+  withoutSigns,
 } from "../../../agentdbg/ui_static/model/details/text.js";
 
 test("controls and characters that reorder text are shown, not obeyed", () => {
@@ -48,4 +49,12 @@ test("no cut goes through a character", () => {
 test("code and listings are told from prose", () => {
   assert.ok(looksLaidOut("def f():\n    return 1\n    # more"));
   assert.ok(!looksLaidOut("Dear team,\n\nthe invoice is attached.\n\nKind regards"));
+});
+
+test("signs of Markdown go where nothing is laid out, and a power or a bare star stays", () => {
+  assert.equal(
+    withoutSigns("# Title\n\nIn **aisle 2**, `rack`:\n```sql\nselect *\n```"),
+    "Title\n\nIn aisle 2, rack:\n\nselect *\n",
+  );
+  assert.equal(withoutSigns("2 ** 3 and a * b"), "2 ** 3 and a * b");
 });

@@ -1,5 +1,6 @@
 // @ts-check
 /** What differs between what two model calls were given: system prompt, messages, tools, parameters. */
+import { sameAsStored } from "./markers.js";
 import { countSteps, diffMessages } from "./message-diff.js";
 import { offeredTools, promptMessages, promptParameters } from "./messages.js";
 import { differences } from "./state-diff.js";
@@ -52,7 +53,7 @@ export function callChanges(before, after) {
   const parameters = parameterChanges(parametersOf(before), parametersOf(after));
   const { same, added, dropped, edited } = countSteps(steps);
   const changedTools = tools.added.length + tools.dropped.length + tools.edited.length;
-  const isSameSystem = system.before === system.after;
+  const isSameSystem = sameAsStored(system.before, system.after);
   return {
     system: isSameSystem ? null : system,
     messages: { ...rest, steps: steps.filter((step) => step.kind !== "same"), same },

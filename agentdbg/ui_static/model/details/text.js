@@ -81,6 +81,11 @@ export function oneLine(text, limit) {
   return `${flat.slice(0, cut).replace(/[\s,;:]+$/, "")}\u2026`;
 }
 
+/** The text without the signs of Markdown that no longer lay anything out on one line. @param {string} text */
+export function withoutSigns(text) {
+  return text.replace(/^[ \t]*```\w*|\*\*(?=\S)|(?<=\S)\*\*|`/gm, "").replace(/^#{1,6} /gm, "");
+}
+
 /** How many bytes the text takes as UTF-8. @param {string} text */
 export function byteLength(text) {
   return new TextEncoder().encode(text).length;

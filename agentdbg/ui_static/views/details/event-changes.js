@@ -4,7 +4,7 @@ import { emit, h } from "../../core/dom.js";
 import { callChanges, changesInWords } from "../../model/details/call-changes.js";
 import { plural, size } from "../../model/details/format.js";
 import { fetchEvent } from "../../model/details/lookups.js";
-import { byteLength, oneLine, visibleText } from "../../model/details/text.js";
+import { byteLength, oneLine, visibleText, withoutSigns } from "../../model/details/text.js";
 import { diffText } from "../../model/details/text-diff.js";
 import { inline } from "../../model/details/values.js";
 import { ContextLens } from "./context-lens.js";
@@ -191,7 +191,8 @@ function edited(before, after) {
 function summary(one) {
   return one.parts
     .map((part) => {
-      if (part.type === "text" || part.type === "thinking" || part.type === "refusal") return oneLine(part.text, 120);
+      if (part.type === "text" || part.type === "thinking" || part.type === "refusal")
+        return oneLine(withoutSigns(part.text.slice(0, 1_000)), 120);
       if (part.type === "call") return `calls ${part.name}`;
       if (part.type === "result")
         return `${part.name ?? ""} ${typeof part.value === "string" ? oneLine(part.value, 120) : inline(part.value, 120)}`.trim();
