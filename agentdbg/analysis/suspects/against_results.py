@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.effect_guess.tool_names import name_effect, words_of
 from agentdbg.analysis.run_answer import reads_something
-from agentdbg.analysis.suspects.claims import claim_in, is_told_of
+from agentdbg.analysis.suspects.claims import claim_in, is_told_of, only_asks
 from agentdbg.analysis.suspects.grounds import Ground
 from agentdbg.analysis.suspects.origins import Sources, holds, ids_in
 from agentdbg.analysis.suspects.states_said import other_currency, other_state
@@ -191,9 +192,9 @@ _DID = re.compile(
     r"(sent|e?mailed|booked|cancell?ed|deleted|ordered|scheduled|refunded|transferred|uploaded|paid|reserved"
     r"|rescheduled|(?:updated|changed|removed|moved|submitted)(?= your\b))\b"
     r"|\b(?:I(?: have|['\u2019]ve)|we(?: have|['\u2019]ve)) (?:just |now |also |successfully )?"
-    r"(added|activated|applied|deactivated|enabled|disabled|enrolled|extended|granted|lowered|raised|registered"
-    r"|upgraded|removed|waived)"
-    r"(?=[^.!?]{1,80}\b(?:accounts?|bookings?|cards?|lines?|orders?|plans?|reservations?|subscriptions?|tickets?)\b)"
+    r"((?:added|applied|credited|enrolled)(?=[^.!?]{1,60}?\b(?:to|in|for|on) (?:your|(?:the )?(?:account|booking|order"
+    r"|reservation|subscription|ticket))\b)|(?:activated|deactivated|enabled|disabled|extended|lowered|raised|removed"
+    r"|upgraded|waived)(?= (?:your|(?:the )?(?:account|booking|card|fee|line|order|plan|reservation|subscription))\b))"
     r"|\byour\b[^.]{1,60}\b(?:has|have) been (?:successfully )?(booked|cancell?ed|updated|changed|submitted"
     r"|reserved|rescheduled)\b",
     re.IGNORECASE,
@@ -211,7 +212,7 @@ def claims_undone(story: RunStory) -> Iterator[Ground]:
             return
         for sentence in _SENTENCE.split(step.text[:4_000]):
             # What the tools tell of is nothing that the agent claims to have done.
-            if not step.calls and _claims_alone(sentence, tools):
+            if not step.calls and _claims_alone(sentence, tools, _last_words(story, place)):
                 words = (
                     code(step.name),
                     f" #{step.number} says that something was done, and no call before it did anything: ",
@@ -225,14 +226,24 @@ def _only_looks(call: Step) -> bool:
     return reads_something(call.name) or name_effect(call.name) == "read"
 
 
-def _claims_alone(sentence: str, tools: list[Step]) -> bool:
+def _last_words(story: RunStory, place: int) -> str:
+    """What was said to the agent last before a step."""
+    heard = (step.text for step in reversed(story.steps[:place]) if step.kind == "heard")
+    return next(heard, story.asked.rstrip().rpartition("\n")[2])
+
+
+def _claims_alone(sentence: str, tools: list[Step], asked: str) -> bool:
     """Whether a sentence claims that something was done of which no result has a word."""
     found = None if _HEDGES.search(sentence) else _DID.search(sentence)
     if found is not None:
+        if found[0].lower().startswith("your") and only_asks(asked):
+            return False
         did = next(part for part in found.groups() if part).lower()[:_STEM]
         return not any(did in one.text.lower() for one in tools)
     claim = claim_in(sentence)
-    return claim is not None and not any(is_told_of(claim.kind, one.text) for one in tools)
+    if claim is None or (not claim.is_own and only_asks(asked)):
+        return False
+    return not any(is_told_of(claim.kind, one.text) for one in tools)
 
 
 def asked_about_another(story: RunStory) -> Iterator[Ground]:
@@ -282,7 +293,7 @@ def changed_another(story: RunStory) -> Iterator[Ground]:
                     code(step.name),
                     f" #{step.number} ",
                     quote(given),
-                    "; what was asked for is ",
+                    "; what was named is ",
                     quote(wanted),
                     ", and no call changed that.",
                 )
@@ -313,6 +324,26 @@ def asked_again(story: RunStory) -> Iterator[Ground]:
                 f" #{step.number} again, which had failed in the same way at #{first.number}.",
             )
             yield Ground("asked_again", step.by, 1.5, line(asking.number, *words), (step.by, place, before[0]))
+
+
+def repeated_write(story: RunStory) -> Iterator[Ground]:
+    """A write asked for again after nobody knew what came of it, without a look whether it was done."""
+    tools = [(place, step) for place, step in enumerate(story.steps) if step.kind == "tool"]
+    for (_, first), (place, again) in pairwise(tools):
+        is_same = first.may_be_done and again.writes and (first.name, first.args) == (again.name, again.args)
+        if is_same and again.by is not None:
+            asking = story.steps[again.by]
+            words = (
+                code(asking.name),
+                f" #{asking.number} asked for ",
+                code(again.name),
+                f" #{again.number} at once, after the same had ended at #{first.number} with ",
+                quote(cut(first.trouble or "", 80)),
+                " and may have been done.",
+            )
+            evidence = (again.by, place, story.steps.index(first))
+            yield Ground("repeated_write", again.by, 2.4, line(asking.number, *words), evidence)
+            return
 
 
 def unused_result(story: RunStory) -> Iterator[Ground]:
@@ -361,5 +392,6 @@ RULES: tuple[Callable[[RunStory], Iterator[Ground]], ...] = (
     asked_about_another,
     changed_another,
     asked_again,
+    repeated_write,
     unused_result,
 )

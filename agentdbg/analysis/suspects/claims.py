@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Claim", "claim_in", "is_told_of"]
+__all__ = ["Claim", "claim_in", "is_told_of", "only_asks"]
 
 _LONGEST = 4_000
 _KINDS = {
@@ -126,6 +126,8 @@ _CLAIMS = (
     re.compile(rf"(?P<did>{_words(_JA)})(?:いた)?(?:しました|完了)"),
     re.compile(rf"(?P<did>{_words(_KO)})(?:했습니다|되었습니다|하였습니다)"),
 )
+_WITHOUT_DOERS = _CLAIMS[-3:]
+"""Chinese, Japanese and Korean leave out who did it."""
 _OPEN = re.compile(
     r"[?\uff1f]|\b(?:wenn|falls|sobald|nicht|kein\w*|noch|früher|gestern|si|cuando|no|nunca|ya|ayer|antes|sans|lorsque|quand"
     r"|ne|pas|déjà|hier|non|quando|già|ieri|não|já|ontem|se)\b|没|未|如果|若|ません|なかった|もし|않|만약|"
@@ -135,11 +137,29 @@ _OPEN = re.compile(
 """Words after which a sentence speaks of something else than what was just done."""
 
 
+_QUESTION = re.compile(
+    r"[?\uff1f]|\b(?:ist|wurde|wann|wo|est-ce|où|quand)\b|吗|呢|ですか|ますか|나요|습니까", re.IGNORECASE
+)
+_PLEASE = re.compile(
+    r"\b(?:please|bitte|por favor|s['\u2019]il (?:vous|te) pla[iî]t|per favore|(?:can|could|would|will) you"
+    r"|k[oö]nn(?:en|ten) sie|kannst du|puede[sn]?|podr[ií]as?|pouvez|peux|puoi|può|pode)\b"
+    r"|请|帮|ください|お願い|주세요",
+    re.IGNORECASE,
+)
+
+
 class Claim(NamedTuple):
-    """A sentence that says something was done, and which kind of work that is."""
+    """A sentence that says something was done, by whom it may be, and which kind of work that is."""
 
     sentence: str
     kind: str
+    is_own: bool
+    """Whether it says that the speaker did it; "was cancelled" may be the work of others."""
+
+
+def only_asks(text: str) -> bool:
+    """Whether a request wants to know something and nothing done, so that an answer may tell of others' work."""
+    return _QUESTION.search(text) is not None and _PLEASE.search(text) is None
 
 
 def claim_in(sentence: str) -> Claim | None:
@@ -150,7 +170,8 @@ def claim_in(sentence: str) -> Claim | None:
         found = pattern.search(sentence)
         if found is not None:
             did = next(part for part in found.groups() if part)
-            return Claim(sentence.strip(), _kind_of(did))
+            is_own = found.groupdict().get("did") is not None and pattern not in _WITHOUT_DOERS
+            return Claim(sentence.strip(), _kind_of(did), is_own)
     return None
 
 

@@ -32,7 +32,8 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _MAY_BE_RECKONED = re.compile(
     r"\?|\b(?:about|around|approx\w*|average\w*|between|convert\w*|e\.g|equivalent|estimat\w*|example|if|like|likely|mean"
     r"|median|might|nearly|per|perhaps|probably|roughly|say|step|such as|typical\w*|up to|usually|version|within|would"
-    r"|could|business days|hours?|minutes?)\b|[~\u2248]|https?:",
+    r"|could|business days|hours?|minutes?|minus|plus|times|off|million|billion|thousand)\b|[~\u2248=]"
+    r"|\d\s?[x*\u00d7]\s?\d|https?:",
     re.IGNORECASE,
 )
 _FIGURE = re.compile(r"(?<![\w.,/:#-])\d[\d,]{0,14}(?:\.\d{1,8})?(?![\w/:-]|[.,]\d)")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.call_results import failure_of, outcome_of
 from agentdbg.analysis.effects import effect_of
 from agentdbg.analysis.empty_results import is_empty
 from agentdbg.analysis.error_texts import is_error_text
@@ -88,6 +88,8 @@ class Step:
     trouble: str | None = None
     is_empty: bool = False
     writes: bool = False
+    may_be_done: bool = False
+    """Whether a write failed in a way that says nothing of whether it was done: its connection broke, time ran out."""
     has_tools: bool = False
     """Whether a tool was called because of it."""
     by: int | None = None
@@ -208,7 +210,8 @@ class RunStory:
         parent = self._places.get(event.get("parent_id") or "")
         by = parent if parent is not None and self.steps[parent].is_decision else self._latest
         step = Step(number, event["event_id"], "tool", event["name"], text[: self._longest], args=args, by=by)
-        step.writes = effect_of(event).kind == "write"
+        effect = effect_of(event)
+        step.writes = effect.kind == "write"
         if call_failed(payload):
             step.trouble = failure_of(payload).text
             step.text = step.trouble if result is None else f"{step.trouble}\n{step.text}"
@@ -221,6 +224,8 @@ class RunStory:
                 # An edit that found nothing to replace did nothing.
                 step.trouble = one_line(result, 160) if is_empty(result) else None
             step.is_empty = step.trouble is None and reads and is_empty(result)
+        if step.trouble is not None and step.writes and effect.source != "asked":
+            step.may_be_done = outcome_of({"error": step.trouble}) == "unknown"
         self._add(step)
         if by is not None:
             self.steps[by].has_tools = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.analysis.findings import examine
-from agentdbg.analysis.suspects import RATES, RunStory, provenance
+from agentdbg.analysis.suspects import RATES, RunStory, provenance, rank
 from tests.analysis.story import Story
 
 if TYPE_CHECKING:
@@ -200,3 +200,38 @@ def test_a_claim_to_have_done_something_is_seen_in_other_languages(tool: str, an
 )
 def test_what_a_result_tells_of_is_no_claim_in_any_language(tool: str, result: Any, answer: str) -> None:
     assert "claims_undone warning" not in _found(tool, result, answer)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Wurde mein Paket verschickt?", "Ja, Ihr Paket wurde verschickt und ist unterwegs."),
+        ("¿Dónde está mi pedido?", "Su pedido ha sido enviado y está en camino."),
+        ("我的订单取消了吗?", "您的订单已经取消。"),
+        ("Note the cheaper plan", "I have added the cheaper plan, Basic, to my summary below."),
+    ],
+)
+def test_who_asks_how_things_stand_is_told_of_the_work_of_others(asked: str, answer: str) -> None:
+    """The parcel service sent it, and the agent only says so; a request with "please" is another matter."""
+    assert "claims_undone warning" not in _found("get_order", {"id": "C-91", "place": "hub 3"}, answer, asked=asked)
+
+
+def test_a_request_that_is_put_as_a_question_is_one() -> None:
+    answer, asked = "Ihr Paket wurde verschickt.", "Können Sie mein Paket bitte verschicken?"
+    assert "claims_undone warning" in _found("get_order", {"id": "C-91"}, answer, asked=asked)
+
+
+@pytest.mark.parametrize(
+    ("between", "named"), [((), True), ((("get_invoice", {"id": "INV-77"}, {"paid": False}),), False)]
+)
+def test_a_write_that_may_have_been_done_is_not_simply_repeated(between: Any, named: bool) -> None:
+    """A second payment is what comes of it; whoever looks first may try again."""
+    story, prompt = Story(), [{"role": "user", "content": "Pay invoice INV-77 of 340 euros."}]
+    pay = ("pay", {"invoice": "INV-77", "amount": 340})
+    for tool, args, result in ((*pay, "TimeoutError: the read operation timed out"), *between, (*pay, {"ok": True})):
+        asked = story.llm(prompt, {"content": "", "tool_calls": [{"function": {"name": tool}}]})
+        story.tool(tool, args, result, parent=asked)
+    story.llm(prompt, "Invoice INV-77 is paid.")
+    story.end()
+
+    assert ("repeated_write" in {one.kind for one in rank(RunStory.of(story.events), has_failed=False)}) is named

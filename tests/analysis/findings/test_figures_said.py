@@ -90,7 +90,7 @@ def test_a_figure_that_follows_from_others_is_given(said: str) -> None:
 
 def test_a_figure_that_nothing_gives_is_named() -> None:
     result = {"revenue_musd": 412.6, "operating_income_musd": 38.1, "net_income_musd": 27.9}
-    wrong = "The operating income was $48.7 million."
+    wrong = "The operating income was $48.7 m, see the filing."
 
     assert _found(("search_filings", {"company": "Halden"}, result), wrong) == ["figure_from_nowhere info"]
 
