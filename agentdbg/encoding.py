@@ -23,6 +23,13 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
 else:
     _msgspec = msgspec
 
+try:
+    import resource
+except ImportError:  # Windows
+    _resource: Any = None
+else:
+    _resource = resource
+
 try:  # hashlib loads OpenSSL, which would take 4 ms of every first run
     from _sha2 import sha256  # type: ignore[import-not-found]  # private, from 3.12 on
 except ImportError:
@@ -40,6 +47,7 @@ __all__ = [
     "encode_json",
     "encode_sorted",
     "encode_without_spliced",
+    "heed_memory_limits",
     "sha256",
 ]
 
@@ -109,8 +117,43 @@ encode_without_spliced: Callable[[Any], bytes] = (
 )
 """The same with null for each value that brings its JSON along."""
 encode = encode_json
+"""The same; whatever may be large is encoded by `encoding.encode`, and never by a name for it: see below."""
 encode_sorted: Callable[[Any], bytes] = _msgspec.json.Encoder(order="sorted").encode if IS_FAST else _encode_sorted
 """The same with the keys of each object in order, for whoever compares."""
 RawJson: Callable[[bytes], Any] = _msgspec.Raw if IS_FAST else _RawJson
 """JSON that is already encoded, as a value inside others: spliced in as it stands."""
 _decode: Callable[[bytes | str], Any] = _msgspec.json.Decoder().decode if IS_FAST else _decode_plain
+
+
+def heed_memory_limits() -> None:
+    """
+    Let memory that runs out be a MemoryError, wherever there is a limit to it; asked when a run begins.
+
+    Where msgspec's own buffer cannot grow, it ends the whole program with a segmentation fault (as of 0.22). Into a
+    buffer of ours it raises, but takes twice as long for a small value. An allocation fails before the machine is out
+    of memory only under a limit, as shells, batch systems and sandboxes set one.
+    """
+    if IS_FAST and encode is encode_json and _is_memory_limited():
+        globals().update(
+            encode=_into(_msgspec.json.Encoder(enc_hook=_splice)),
+            encode_sorted=_into(_msgspec.json.Encoder(order="sorted")),
+            encode_without_spliced=_into(_msgspec.json.Encoder(enc_hook=_leave_out)),
+        )
+
+
+def _is_memory_limited() -> bool:
+    if _resource is None:
+        return False
+    limits = (_resource.getrlimit(_resource.RLIMIT_AS), _resource.getrlimit(_resource.RLIMIT_DATA))
+    return any(soft != _resource.RLIM_INFINITY for soft, _ in limits)
+
+
+def _into(encoder: Any) -> Callable[[Any], bytes]:
+    encode_into = encoder.encode_into
+
+    def encode_by_buffer(value: Any) -> bytes:
+        buffer = bytearray()
+        encode_into(value, buffer)
+        return bytes(buffer)
+
+    return encode_by_buffer

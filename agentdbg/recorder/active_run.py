@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import decode_json
+from agentdbg.encoding import decode_json, heed_memory_limits
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.exceptions import AgentDbgGuardrailExceeded
 from agentdbg.faults import Shield, tell_once
@@ -99,6 +99,7 @@ class ActiveRun(EventWalk):
 
     def begin(self, start: Mapping[str, Any], meta: Mapping[str, Any] | None = None) -> None:
         """Write RUN_START, and watch the clock from here on."""
+        heed_memory_limits()
         start = dict(start)
         module = start.pop("function_module", None)
         argv = self._redactor.clean_argv(getattr(sys, "argv", None) or [])
