@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.analysis.checks.run_baseline import parse_baseline
 from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.bounded import TooMuch
-from agentdbg.bounded.files import read_all, read_small
+from agentdbg.bounded.files import open_plain, read_all, read_small
 from agentdbg.bounded.json_size import check_json_size
 from agentdbg.commands.find_runs import find
 from agentdbg.encoding import decode_json, encode_json
@@ -100,7 +100,7 @@ def _read(path: Path) -> RunFile:
 def _content(path: Path) -> bytes:
     """The whole file, unpacked. All of it is held in memory, so there is a limit to it."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             content = read_all(file, _LONGEST_FILE)
         check_json_size(content)
     except (EOFError, zlib.error):

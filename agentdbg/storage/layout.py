@@ -16,6 +16,7 @@ Where everything lies on disk, and how a folder or a file of ours is made: priva
 
 from __future__ import annotations
 
+import errno
 import functools
 import io
 import re
@@ -65,6 +66,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 # Windows has neither; there the flags are 0 and change nothing.
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
 def runs_dir(data_dir: Path) -> Path:
@@ -181,8 +183,12 @@ def _make_folder(path: str) -> None:
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """Open a file of ours: mode 0600 whatever the umask, never through a symlink."""
-    descriptor = os.open(path, flags | _NO_FOLLOW | _CLOSE_ON_EXEC, 0o600)
+    """Open a file of ours: mode 0600 whatever the umask, never through a symlink. To be read it has to be a file."""
+    is_read = not flags & (os.O_WRONLY | os.O_RDWR)
+    descriptor = os.open(path, flags | _NO_FOLLOW | _CLOSE_ON_EXEC | (_NO_WAITING if is_read else 0), 0o600)
+    if is_read and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
     if flags & os.O_CREAT:
         _make_private(descriptor)
     return descriptor

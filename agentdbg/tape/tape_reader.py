@@ -13,12 +13,14 @@ damaged line is left out and counted. A tape from a stranger is read within boun
 
 from __future__ import annotations
 
-import gzip
 import os
 import tempfile
 import threading
+import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.bounded import TooMuch
+from agentdbg.bounded.files import GzipReader, open_plain
 from agentdbg.bounded.json_size import check_json_size
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import AgentDbgError
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TapeCall", "TapeDamaged", "TapeReader", "find_tape", "tape_lines"]
 
 _LONGEST_LINE = 40_000_000
-_LARGEST_UNPACKED = 2_000_000_000
+_UNREADABLE = (OSError, EOFError, TooMuch, zlib.error)
 _MOST_BYTES = 256_000_000
 """What one value may take together, as often as it refers to others."""
 _MOST_LINKS = 200_000
@@ -177,7 +179,7 @@ class TapeReader:
             if self.path.name.endswith(".gz"):
                 self._unpacked = _unpack(self.path)
             self._descriptor = open_private(self._unpacked or self.path, os.O_RDONLY)
-        except (OSError, EOFError) as error:
+        except _UNREADABLE as error:
             raise TapeDamaged(f"the tape {self.path} cannot be read: {error}") from None
 
     def _read(self, start: int, length: int) -> bytes:
@@ -261,7 +263,7 @@ def tape_lines(path: Path) -> Iterator[bytes]:
             unpacked = _unpack(path)
         with os.fdopen(open_private(unpacked or path, os.O_RDONLY), "rb", buffering=_BLOCK) as file:
             yield from (line[:-1] for line, _ in _lines(file) if line is not None)
-    except (OSError, EOFError) as error:
+    except _UNREADABLE as error:
         raise TapeDamaged(f"the tape {path} cannot be read: {error}") from None
     finally:
         if unpacked is not None:
@@ -292,12 +294,9 @@ def _unpack(path: Path) -> str:
     """The tape of a packed one, in a private temporary file."""
     descriptor, name = tempfile.mkstemp(prefix="agentdbg-tape-")
     try:
-        with os.fdopen(descriptor, "wb") as target, gzip.open(path, "rb") as source:
-            left = _LARGEST_UNPACKED
+        with os.fdopen(descriptor, "wb") as target, open_plain(path) as packed:
+            source = GzipReader(packed)
             while block := source.read(_BLOCK):
-                left -= len(block)
-                if left < 0:
-                    raise TapeDamaged(f"the tape {path} is larger than {_LARGEST_UNPACKED // 10**9} GB unpacked")
                 target.write(block)
     except BaseException:
         os.unlink(name)

@@ -113,6 +113,21 @@ def _metadata(text: str) -> Callable[[Path, str], None]:
     return make
 
 
+def _instead_of(name: str, make: Callable[[Path], object]) -> Callable[[Path, str], None]:
+    def replace(folder: Path, _: str) -> None:
+        (folder / name).unlink(missing_ok=True)
+        make(folder / name)
+
+    return replace
+
+
+_FILES = ("events.jsonl", "run.json", "tape.jsonl", "tape.jsonl.gz", "../../index/RUN.columns", "label.json")
+_NO_FILES: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a folder": lambda path: path.mkdir(),
+}
 BAD_RUNS: dict[str, Callable[[Path, str], None]] = {
     "zeros, packed": _packed(bytes(MB), 600),
     "newlines, packed": _packed(b"\n" * MB, 300),
@@ -134,7 +149,12 @@ BAD_RUNS: dict[str, Callable[[Path, str], None]] = {
     "label.json without an end": _stretched("label.json", 2 << 30),
     "columns without an end": _stretched("../../index/RUN.columns", 2 << 30),
     "viewer.lock without an end": _stretched("../../viewer.lock", 2 << 30),
+    "a packed tape with other bytes in it": _instead_of(
+        "tape.jsonl.gz", lambda path: path.write_bytes(gzip.compress(bytes(100))[:12] + b"\xff" * 900)
+    ),
+    **{f"{name} is {kind}": _instead_of(name, make) for name in _FILES for kind, make in _NO_FILES.items()},
 }
+del BAD_RUNS["label.json is a folder"]  # `rename` cannot replace it, and says so
 
 
 @pytest.mark.parametrize("kind", BAD_RUNS)
