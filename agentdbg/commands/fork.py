@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agentdbg.commands import command_module
 from agentdbg.commands.replay_words import PAUSING, About, read_words
 from agentdbg.exceptions import AgentDbgError
+from agentdbg.safe_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,5 +76,5 @@ def main(words: Sequence[str]) -> None:
         if read is not None:
             command_module("fork_program").fork_program(read)
     except AgentDbgError as error:
-        sys.stderr.write(f"agentdbg: {error}\n")
+        sys.stderr.write(f"agentdbg: {clean(str(error), keep_lines=True)}\n")
         sys.exit(error.exit_code)

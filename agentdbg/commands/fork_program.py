@@ -38,6 +38,7 @@ from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.recorder.deciders import Answer
 from agentdbg.recorder.run_log import redactor_of
+from agentdbg.safe_text import clean
 from agentdbg.storage.reader import load_events
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class _Ending:
             f"{counts['mock']} mocked, {counts['live']} live; agentdbg diff {parent[:8]} {new[:8]} compares them\n"
         )
         for why in dict.fromkeys(self._plan.refused):
-            sys.stderr.write(f"agentdbg: not made: {why}\n")
+            sys.stderr.write(f"agentdbg: not made: {clean(why)}\n")
         if self._report is not None:
             found = {"spec_version": "0.1", "run_id": new, "parent_run_id": parent, "calls": counts}
             found["refused"] = self._plan.refused

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agentdbg.commands import command_module
 from agentdbg.commands.replay_words import EXAMPLES, REPLAY, read_words
 from agentdbg.exceptions import AgentDbgError, UsageError
+from agentdbg.safe_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,5 +45,5 @@ def main(words: Sequence[str]) -> None:
             raise UsageError("--write goes with --learn RUN")
         command_module("replay_program").replay_program(read)
     except AgentDbgError as error:
-        sys.stderr.write(f"agentdbg: {error}\n")
+        sys.stderr.write(f"agentdbg: {clean(str(error), keep_lines=True)}\n")
         sys.exit(error.exit_code)

@@ -26,6 +26,7 @@ from agentdbg.control.effects_guard import Paused
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
+from agentdbg.safe_text import clean
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class Ending:
                 self._report.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         self._forget()
         for line in replay_lines(replay, report, is_kept=self._forgotten is None, is_call=self.is_call):
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{clean(line, keep_lines=True)}\n")
         self._final = 0 if replay.session.is_equal else 1
         self._is_over.set()
         self._leave(self._final)

@@ -18,6 +18,7 @@ from agentdbg.commands.help_page import Help
 from agentdbg.config import SETTINGS
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.deciders import add_decider
+from agentdbg.safe_text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,7 @@ def main(words: Sequence[str]) -> None:
             raise UsageError(f"there is no file {program.target!r} here to run; `agentdbg run -m` runs a module")
         _arm(options)
     except UsageError as error:
-        sys.stderr.write(f"agentdbg: {error}\n")
+        sys.stderr.write(f"agentdbg: {clean(str(error), keep_lines=True)}\n")
         sys.exit(error.exit_code)
     os.environ.update(options.settings)  # so that the program's Python children have the same limits
     prepare(program, len(words))

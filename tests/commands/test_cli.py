@@ -516,3 +516,17 @@ def test_asking_for_a_deleted_run_says_that_it_was_deleted(cli: Callable[..., Ra
 
     assert ran.code == 2
     assert f"agentdbg restore {failed_run[:8]}" in ran.err
+
+
+@pytest.mark.parametrize(
+    "words", [["run"], ["replay"], ["fork", "--at", "1", "--set", "result=1"], ["assert"], ["import"]]
+)
+def test_the_name_of_a_file_cannot_act_on_the_terminal(words: list[str], tmp_path: Path) -> None:
+    """Also in the commands that read their line themselves; a checkout may hold a file of any name."""
+    bad = tmp_path / "a\x1b]0;title\x07\x1b[2J\u202eb.json"
+    bad.write_text("{}")
+    ran = run_process(*words, "missing\x1b[31m.py" if words == ["run"] else str(bad))
+
+    assert ran.code == 2
+    assert "\\x1b" in ran.err
+    assert not {"\x1b", "\x07", "\u202e"} & set(ran.err + ran.out)
