@@ -57,9 +57,15 @@ def tell_results(pairing: Pairing, prompt: Any, request: Mapping[str, Any], fram
 
 
 def _is_form(request: Mapping[str, Any]) -> bool:
-    """Whether the model is made to call a tool: usually one that gives its answer a form, and is tried again."""
-    choice = request.get("tool_choice")
-    return "instructor" in sys.modules or isinstance(choice, dict) or choice in _FORCED
+    """Whether the model is made to call one tool: it gives the answer its form, and is tried again."""
+    if "instructor" in sys.modules:
+        return True
+    choice, tools = request.get("tool_choice"), request.get("tools")
+    if isinstance(choice, dict):
+        if "name" in choice or "function" in choice:
+            return True
+        choice = choice.get("mode", choice.get("type"))
+    return choice in _FORCED and not (isinstance(tools, list) and len(tools) > 1)
 
 
 def _is_at_work() -> bool:

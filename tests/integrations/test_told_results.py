@@ -194,8 +194,8 @@ def test_a_tool_that_only_its_result_tells_of_is_one_call(recorded: Recorded, co
     assert {(call["meta"]["told_by"], call["duration_ms"]) for call in tools} == {("conversation", None)}
 
 
-def _asked_and_answered(*, tool_choice: Any = None, between: bool = False, **limits: Any) -> None:
-    choice = {} if tool_choice is None else {"tool_choice": tool_choice}
+def _asked_and_answered(*, tool_choice: Any = None, tools: Any = None, between: bool = False, **limits: Any) -> None:
+    choice = {} if tool_choice is None else {"tool_choice": tool_choice, "tools": tools}
     with traced_run("asked", **limits):
         _tell(CHAT, {"model": "m", "messages": ASKED, **choice}, _chat_asking())
         if between:
@@ -214,7 +214,27 @@ def test_a_tool_that_was_recorded_is_not_recorded_again(recorded: Recorded) -> N
     assert _names(recorded.only()) == ["look_up"]
 
 
-@pytest.mark.parametrize("choice", [{"type": "function", "function": {"name": "look"}}, "required"])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        *("auto", {"type": "auto"}, {"type": "auto", "disable_parallel_tool_use": True}),
+        *("required", "any", {"type": "any"}),
+        {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "look"}]},
+    ],
+    ids=str,
+)
+def test_a_model_that_may_choose_among_tools_calls_tools(recorded: Recorded, choice: Any) -> None:
+    """Loops of one's own often make the model call some tool, of which one ends the work."""
+    _asked_and_answered(tool_choice=choice, tools=[{"function": {"name": name}} for name in ("look", "finish")])
+
+    assert _names(recorded.only()) == ["look", "look"]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"type": "function", "function": {"name": "look"}}, {"type": "tool", "name": "look"}, "required", {"type": "any"}],
+    ids=str,
+)
 def test_the_form_of_an_answer_is_no_tool(recorded: Recorded, choice: Any) -> None:
     """Who wants an answer in a form makes the model call a tool, and tells it what was wrong with what it gave."""
     _asked_and_answered(tool_choice=choice)
