@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.kept import is_schema, logprob_names, stays, without_samples
-from agentdbg.redaction.key_words import is_field_name
+from agentdbg.redaction.key_words import is_field_name, says_nothing
 from agentdbg.redaction.keys import COUNTER, DESCRIBING, RANDOM, SAFE, SECRET, USERS_OWN, is_drawn, is_told
 from agentdbg.redaction.media import LEAST_MEDIA, without_media
 from agentdbg.redaction.named_forms import is_kubernetes_secret
+from agentdbg.redaction.neighbours import Column, columns_among, columns_of, row_without_secrets, words_of_line
 from agentdbg.redaction.objects import describe
 from agentdbg.redaction.picking import MARGIN_BYTES, Limits, narrow, take_ends
 from agentdbg.redaction.sealed_items import SEALED
@@ -71,6 +72,8 @@ class _Place(NamedTuple):
     pair_values: frozenset[str] = _VALUE_FIELDS
     logprobs: frozenset[str] = frozenset()
     is_kubernetes_secret: bool = False
+    columns: tuple[Column, ...] = ()
+    """What the columns of a table are called whose rows stand beside their names."""
 
 
 _NOWHERE = _Place()
@@ -88,6 +91,7 @@ class Walk:
         "_all_nodes_left",
         "_clean",
         "_clean_names",
+        "_columns",
         "_deadline",
         "_end",
         "_judge",
@@ -129,6 +133,8 @@ class Walk:
         self._end = self._deadline = thread_time() + _TIME_BUDGET_S
         self._on_path: set[int] = set()
         self._user = UserCode()
+        self._columns: tuple[Column, ...] = ()
+        """Those of the table whose rows are about to be walked."""
 
     def fields(self, fields: dict[Any, Any]) -> dict[str, Any]:
         """The payload itself: each of its fields gets a budget of its own."""
@@ -224,6 +230,7 @@ class Walk:
 
     def _dict(self, entries: dict[Any, Any], depth: int) -> dict[str, Any]:
         plain: dict[str, Any] = {}
+        self._columns = ()
         room, before = self._room, self._least
         items = mapping_items(entries, max(1, min(room, _MAX_NODES)))
         place = self._place(items)
@@ -255,7 +262,9 @@ class Walk:
         self._least = before + len(name) + 4
         if name in plain:
             name = _kept_apart(plain, name)
+        self._columns = place.columns
         plain[name] = self._judged(value, depth + 1, verdict, judged_as)
+        self._columns = ()
 
     def _name(self, name: str) -> str:
         cleaned = self._text(name)
@@ -299,6 +308,8 @@ class Walk:
         whole = items[:]  # another thread may be changing it
         room, before = self._room, self._least
         pair = self._first_of_pair(whole)
+        columns, heading = self._columns_of(whole)
+        words = words_of_line(whole, self._cleaned_line)
 
         def take(position: int, room: int) -> tuple[Any, int] | None:
             if self._exhausted():
@@ -307,11 +318,28 @@ class Walk:
             if position and verdict == SAFE:
                 verdict, name = self._flag_before(whole[position - 1], whole[position])
             self._room, self._least = room, 0
-            return self._judged(whole[position], depth + 1, verdict, name), self._least
+            item = words[position] if words else whole[position]
+            if position >= heading:
+                item = self._row(item, columns)
+            return self._judged(item, depth + 1, verdict, name), self._least
 
         plain, least = take_ends(whole, self._limits, room, take)
         self._room, self._least = room, before + least - 1  # `_value` has counted one bracket
         return plain
+
+    def _row(self, item: Any, columns: tuple[Column, ...]) -> Any:
+        """An item of a table without what the names of its columns take away."""
+        return row_without_secrets(item, columns, self._judge, self._mark) if columns and self._judge else item
+
+    def _columns_of(self, items: Sequence[Any]) -> tuple[tuple[Column, ...], int]:
+        """The columns of the rows in a list, and where these begin: behind their names, or at once."""
+        columns, self._columns = self._columns, ()
+        if columns or self._judge is None:
+            return columns, 0
+        return columns_of(items, self._judge), 1
+
+    def _cleaned_line(self, line: str) -> str:
+        return self._clean(line) if self._clean is not None else line
 
     def _first_of_pair(self, items: Sequence[Any]) -> tuple[int, str]:
         """`[name, value]`: the first of two judges the second."""
@@ -353,7 +381,8 @@ class Walk:
         pair = next((verdict for verdict in _STRICTEST_FIRST if verdict in verdicts), SAFE)
         values = _TYPED if is_typed else _VALUE_FIELDS
         logprobs = logprob_names(items)
-        return _Place(pair, verdicts.get(pair, ""), values, logprobs, is_kubernetes_secret(items))
+        columns = columns_among((value for _, value in items), self._judge)
+        return _Place(pair, verdicts.get(pair, ""), values, logprobs, is_kubernetes_secret(items), columns)
 
     def _key_text(self, key: Any) -> str:
         if isinstance(key, str):
@@ -403,7 +432,8 @@ def _is_text_in_tokens(items: list[Any]) -> bool:
 
 def _counted(plain: Any) -> Any:
     """Under a key that counts: numbers, also as text, stay; any other text goes."""
-    return REDACTED if isinstance(plain, str) and not _NUMBER.fullmatch(plain) else plain
+    hides = isinstance(plain, str) and not _NUMBER.fullmatch(plain) and not says_nothing(plain)
+    return REDACTED if hides else plain
 
 
 def _beginning_of_int(number: int) -> str:

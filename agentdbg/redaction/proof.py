@@ -29,6 +29,8 @@ NO_LIMIT = 1 << 60
 """For values whose long texts and lists have been dealt with."""
 _LONG_TEXT = LEAST_MEDIA
 _LONGEST_FLAG = 80
+_TELLS_OF_LOGIN = frozenset("uUpPaw")
+_TAKES_LOGIN = frozenset({"--user", "--proxy-user"})
 _NUMBERS = frozenset({int, bool, type(None)})
 _COUNTS = frozenset({int, type(None)})
 _TEXT = frozenset({str})
@@ -181,6 +183,8 @@ def _is_telling_flag(item: str, known: KeyJudge) -> bool:
     """Whether an item may be an option, such as `--password`, that says what the one after it is."""
     if len(item) > _LONGEST_FLAG or " " in item or "=" in item:  # `- a point of a list`
         return False
+    if item[1:2] in _TELLS_OF_LOGIN or item in _TAKES_LOGIN:  # `-u name:password`, `-p…`
+        return True
     return known.judge(item) != SAFE
 
 

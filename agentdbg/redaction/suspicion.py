@@ -141,6 +141,9 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
         rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
         rf"(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}+{_LINE_END}",
         rf"(?i:{every})[^()]*\){_SPACE}*(?i:values){_SPACE}*\(",
+        # A row of names, and the rows below it; or before it, with no more than small things between.
+        rf"(?i:{every}){_NAME}*\"(?:,\"[^\"\\]*\")*\],(?:\"[^\"\\]*\":(?:[a-z0-9.]+|\"[^\"\\]*\"|\[[0-9,]*\]),)*(?:\"[^\"\\]*\":\[)?\[",
+        rf"\]\],(?:\"[^\"\\]*\":[^\[\]{{}}]*,)?\"[^\"\\]*\":\[(?:\"[^\"\\]*\",)*\"[^\"\\]*(?i:{every})",
         # In other alphabets a name goes on as it began.
         rf"(?i:{elsewhere}){_NAME}*[\x{{c0}}-\x{{dff}}]{{1,40}}{_NAME}*{_QUOTE}?{_SPACE}*{_SIGN}",
         # A line of a terminal, and what it prints.
@@ -205,6 +208,7 @@ _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[
 
 _COLON_PAIRS = (
     r"[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{24}-[0-9a-f]{8}-[0-9a-f]{8}"
+    r"|[0-9]{15}\|[A-Za-z0-9_\-]{27}"
     r"|[0-9a-f]{12}\.[A-Za-z0-9]{30}:|\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43}"
 )
 _FORTY = r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])"
@@ -235,7 +239,7 @@ def _shaped_expression() -> str:
         (
             r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
             r"(?:[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
-            r"|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20})"
+            r"|[0-9a-f]{32}\.[A-Za-z0-9_\-]{16}|00[A-Za-z0-9_\-]{40}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20})"
             rf"|{_COLON_PAIRS}"
         ),
         *ROUGHLY,
@@ -274,7 +278,7 @@ class _Literals:
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
     )
     _in_parts = re.compile(
-        rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20}|"
+        rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}|[0-9a-f]{32}\.[A-Za-z0-9_\-]{16}|00[A-Za-z0-9_\-]{40}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20}|"
         + _COLON_PAIRS.encode()
     )
     _prefixed = re.compile(PREFIXED_ROUGHLY.encode())

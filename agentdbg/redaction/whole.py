@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg import encoding
 from agentdbg.events import REDACTED
 from agentdbg.redaction.keys import SAFE
+from agentdbg.redaction.neighbours import columns_among, words_of_line
 from agentdbg.redaction.plain import Walk
 from agentdbg.redaction.text import merged, replace_spans
 
@@ -114,6 +115,8 @@ class WholeWalk(Walk):
         plain: dict[str, Any] = {}
         items = list(entries.items())
         place = self._place(items)
+        if entries.get("$t") == "tuple" and self._columns:  # all the rows of a table
+            place = place._replace(columns=self._columns)
         for key, value in items:
             self._exhausted()
             self._entry(plain, key, value, depth, place)
@@ -121,20 +124,31 @@ class WholeWalk(Walk):
 
     def _list(self, items: Any, depth: int) -> list[Any]:
         pair = self._first_of_pair(items)
+        columns, heading = self._columns_of(items)
+        words = words_of_line(items, self._cleaned_line)
         plain = []
         for position, item in enumerate(items):
             verdict, name = pair if position else (SAFE, "")
             if position and verdict == SAFE:
                 verdict, name = self._flag_before(items[position - 1], item)
             self._exhausted()
-            plain.append(self._judged(item, depth + 1, verdict, name))
+            given = words[position] if words else item
+            if position >= heading:
+                given = self._row(given, columns)
+            plain.append(self._judged(given, depth + 1, verdict, name))
         return plain
+
+    def _cleaned_line(self, line: str) -> str:
+        return self._text(line)
 
     def _first_of_pair(self, items: Sequence[Any]) -> tuple[int, str]:
         return super()._first_of_pair([_told(items[0]), items[1]] if len(items) == 2 else items)
 
     def _place(self, items: list[tuple[Any, Any]]) -> _Place:
-        return super()._place([(key, _told(value)) for key, value in items])
+        place = super()._place([(key, _told(value)) for key, value in items])
+        if self._judge is None:
+            return place
+        return place._replace(columns=columns_among((value for _, value in items), self._judge))
 
     def _text(self, text: str) -> str:
         if self._cleaner is None or len(text) <= 5:
