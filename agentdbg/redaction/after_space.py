@@ -35,6 +35,11 @@ _NAME_GAP = re.compile(rf"{SPACE}{{1,40}}\(?(?=[^\s-])")
 _NAMING_COMMAND = re.compile(
     r"(?:\b(?:config(?:ure)?|set|setx|setenv|ENV|ngrok)|#[ \t]{0,8}define)[ \t]{1,40}(?:[^\s\"']{1,80}/:)?$"
 )
+_LINE_BEGINS = re.compile(r"(?:^|\n|\\n)[ \t]*$")
+_WHOLE_LINE = re.compile(
+    rf"[ \t]{{1,20}}(?P<mark>\\*[\"'])(?P<value>[^\s\"'\\]{{10,200}})(?P=mark)[ \t]*[;,]?[ \t]*(?={LINE_END}|$)"
+)
+"""`storePassword '…'`: a line that holds a name and a text in quotes, as files of settings do."""
 _BEFORE_FLAG = re.compile(r"(?:^|[ \t\r\n\"'(\[]|\\[nrt])$")
 
 
@@ -46,6 +51,8 @@ def flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[S
         gap = _NAME_GAP.match(text, end)
         if gap and (is_flag or _NAMING_COMMAND.search(text, max(0, start - 100), start)):
             yield from told_value(text, gap.end())
+        elif (line := _WHOLE_LINE.match(text, end)) and _LINE_BEGINS.search(text, max(0, start - 40), start):
+            yield from _only_told(line)
         return
     if name.endswith(("-stdin", "-file", "-path", "-prompt")) or not (gap := _FLAG_GAP.match(text, end)):
         return
@@ -58,6 +65,11 @@ def flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[S
         return
     if not is_harmless(value, quoted=quoted is not None, name=name):
         yield value_start, value_end
+
+
+def _only_told(line: re.Match[str]) -> Iterator[Span]:
+    if is_told_or_drawn(line["value"]):
+        yield line.span("value")
 
 
 _NEXT_WORD = re.compile(

@@ -166,8 +166,9 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
         return False
     if shown[:1] in {"@", ":"} and name.lower().endswith(shown[1:].lower()):
         return True  # `password = @password`
-    if shown.strip(".,;:!?()[]*").lower() in _HARMLESS_WORDS:
-        return True
+    word = shown.strip(".,;:!?()[]*")
+    if word.lower() in _HARMLESS_WORDS or (word.isupper() and name.lower().replace("-", "_").endswith(word.lower())):
+        return True  # `--api-key KEY`: what the help of a command calls it
     if _TYPE.match(shown) or _ATTRIBUTE.fullmatch(shown) or _looks_like_call(shown):
         return True
     if name.lower().endswith(("cookie", "cookies")) and shown.isalpha() and shown.islower():

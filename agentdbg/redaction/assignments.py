@@ -111,6 +111,7 @@ _WINDOW = 4_200
 """Brackets close within it, or never; what stands in quotes may go on behind it, line after line."""
 _THREE_QUOTES = re.compile(r"[^\n]{0,200}?(?:\"\"\"|''')")
 
+_WORDS_IN_BRACKETS = re.compile(r"[^\s\"'`,;:=(){}\[\]]+")
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-$")
 
 
@@ -198,6 +199,8 @@ class AssignmentScanner:
 
     def _is_random(self, text: str, start: int, name: str, span: Span) -> bool:
         value = text[span[0] : span[1]]
+        if value[:1] in {"[", "(", "{"}:
+            return any(map(looks_random, _WORDS_IN_BRACKETS.findall(value)))
         return self._judge.hides(name, value) or (text[start - 1 : start] in {"?", "&"} and looks_random(value))
 
     def _names(self, text: str, lowered: str) -> list[Span]:

@@ -12,6 +12,7 @@ ceiling; when that is reached, everything is forgotten.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED
@@ -41,16 +42,47 @@ def stays(name: str, value: Any) -> bool:
     if value is None or kind is bool:
         return True
     if kind is str:
-        return says_nothing(value)
+        return says_nothing(value) or (name[-9:].lower() == "tokenizer" and _TOKENIZER.fullmatch(value) is not None)
     if kind is dict or kind is list:
         few = len(value) <= _MOST_LEFT_OUT
-        return few and (_is_reference(value) or all(stays("", child) for child in _children(value)))
+        return few and (_is_reference(value) or _all_stay(value))
     if kind in _CONTAINERS:
         return not value
     if (kind is not int and kind is not float) or len(name) > _LONGEST_COUNT:
         return False
     words = words_of(name)
     return "tokens" in words or counts_passes(words)
+
+
+def _all_stay(value: Any) -> bool:
+    is_list = type(value) is list
+    return all(stays("", child) or (is_list and _is_complaint(child)) for child in _children(value))
+
+
+_COMPLAINT = re.compile(
+    r"(?=.*\b(?:already|at least|at most|blank|can't|cannot|common|does not|doesn't|expected|incorrect|invalid|may not"
+    r"|match|missing|must|required|should|too|weak|wrong)\b)"
+    r"[A-Za-z][a-z']{0,20}(?: \(?[A-Za-z0-9'\-]{1,20}(?:\(s\))?[,.;:]?\)?){2,30}[.!]?"
+)
+
+
+def _is_complaint(text: Any) -> bool:
+    """Whether one of a list says in words what is wrong with a password: `["can't be blank", "is too short"]`."""
+    return (
+        type(text) is str
+        and len(text) <= _LONGEST_COMPLAINT
+        and _COMPLAINT.fullmatch(text) is not None
+        and not any(map(is_told, text.split()))
+    )
+
+
+_LONGEST_COMPLAINT = 200
+
+
+_TOKENIZER = re.compile(
+    r"[a-z]{1,2}[0-9]{2,3}k_[a-z]{3,9}|[A-Za-z][\w\-]{1,40}/[A-Za-z][\w.\-]{1,80}|[A-Za-z]{2,20}Tokenizer(?:Fast)?"
+)
+"""`cl100k_base`, `meta-llama/Llama-3.1-8B`, `LlamaTokenizerFast`: which one it is."""
 
 
 def _is_reference(value: Any) -> bool:

@@ -115,14 +115,15 @@ KEY_NAME_ENDS_ROUGHLY = (
 
 
 _DESCRIBING = word_set(
-    "age alg algorithm arn attempts audience backend banner changed consent class count counts days dir directory "
-    "disabled domain duration enabled encoder endpoint endpoints env error errors expiration expired expires expiry "
-    "field fields file filename files folder format found hasher hint hours interval issuer jar kind label len length "
-    "level lifetime location max maximum method methods min minimum minutes months ms "
-    "mode name names path paths placeholder policies policy prefix present provider providers reason ref reference "
-    "retries symbol decimals supply region required rotated rotation strength time timestamp "
-    "scheme schemes scope scopes seconds size source state status store strategy supported timeout ttl type types "
-    "updated uri uris url urls valid var variable version"
+    "age alg algorithm arn attempts audience backend backends banner change changed changes class classes consent "
+    "count counts days decimals dir directory disabled domain duration enabled encoder endpoint endpoints env error "
+    "errors expiration expired expires expiry factory field fields file filename files folder form format found "
+    "generator handler handlers hasher hashers helper hint hours interval issuer jar kind label len length level "
+    "lifetime location manager max maximum method methods middleware min minimum minutes mode months ms name names "
+    "page path paths placeholder policies policy prefix present provider providers reason ref reference region "
+    "required retries rotated rotation scheme schemes scope scopes screen seconds serializer serializers service "
+    "size source state status store strategy strength supply supported symbol time timeout timestamp ttl type types "
+    "updated uri uris url urls valid validation validator validators var variable version view"
 )
 _SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
 _BESIDE_SPECIAL = word_set("additional all id ids str token tokens")
@@ -215,25 +216,23 @@ def says_nothing(text: str) -> bool:
 
 _COUNTING_WORDS = word_set(
     "1h 1k 1m 5m accepted accumulated actual after ai answer anthropic approx approximate assistant audio available "
-    "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
-    "completions consumed context cost count counter counts creation creations current day detail details document "
-    "documents draft embedding embeddings ephemeral estimate estimated eval evaluated example extra final first gen "
-    "generated generation history hit hour hours ids image in indices input inputs k last latency left len length "
-    "limit limits llm logprob logprobs max maximum mean median message messages million min minimum minute minutes "
-    "miss model ms n new "
-    "num number of offset offsets out output outputs overlap p50 p95 p99 per percent "
-    "position positions predicted prediction price processed prompt "
-    "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
-    "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
-    "summary system text think thinking thought thoughts thousand throughput time to tok top token tokens tool tools "
-    "total totals trained ttl turn type uncached unused usage use used video window with without word words write "
-    "writes x"
+    "average avg batch before begin billable billed budget cache cached candidate candidates capacity chunk "
+    "completion completions consumed context cost count counter counts creation creations current day detail "
+    "details document documents draft embedding embeddings ephemeral estimate estimated eval evaluated example "
+    "extra final first gen end generated generation history hit hour hours ids image in indices input inputs k last "
+    "latency left len length limit limits llm logprob logprobs max maximum mean median message messages million min "
+    "minimum minute minutes miss model ms n new num number of offset offsets out output outputs overlap p50 p95 p99 "
+    "per percent position positions predicted prediction price processed prompt prompts query question quota rate "
+    "ratelimit ratio read reads reasoning received rejected remaining request requested requests reset response "
+    "sample sampled saved start second seconds seen sent size speed step steps sum summary system text think "
+    "thinking thought thoughts thousand throughput time to tok top token tokens tool tools total totals trained ttl "
+    "turn type uncached unused usage use used video window with without word words write writes x"
 )
 _NUMBER_OF = word_set("avg max maximum mean min minimum n num number total")
 _COUNTS_BY_ITSELF = word_set(
-    "budget cost count counter counts detail details embedding embeddings ids indices latency len length limit limits "
-    "logprob logprobs max maximum min minimum ms num number offset offsets "
-    "per percent position positions price quota rate ratio size throughput time total usage"
+    "begin budget cost count counter counts detail details embedding embeddings end ids indices latency len length "
+    "limit limits logprob logprobs max maximum min minimum ms num number offset offsets per percent position "
+    "positions price quota rate ratio size start throughput time total usage"
 )
 
 

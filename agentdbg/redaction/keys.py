@@ -159,6 +159,8 @@ class KeyJudge:
                 return COUNTER
             if self._found == SECRET and turns_a_page(words, squeezed):
                 return SAFE
+        if self._found == SECRET and words[-2:] == ["key", "id"]:  # which one; `access_key_id` is half of a login
+            return SECRET if "access" in words else RANDOM
         return DESCRIBING if self._found == SECRET and describes(words) else self._found
 
     def _look_at_long(self, key: str) -> int:
@@ -379,9 +381,10 @@ def _bits_a_character(text: str) -> float:
 _COMMON_PAIRS = frozenset(
     first + second
     for first, seconds in {
-        "a": "bcdgiklmnprstuvwxy", "b": "aeilorsuy", "c": "acehiklmorstu", "d": "adeilorstu",
+        "a": "bcdgijklmnprstuvwxy", "b": "aeijlorsuy", "c": "acehiklmorstu", "d": "adeilorstu",
         "e": "abcdefgilmnopqrstvwxy", "f": "aefilorstu", "g": "aehilnorsu", "h": "aeiort", "i": "abcdefglmnoprstvxz",
-        "k": "eis", "l": "adeilopstuy", "m": "abeimopsu", "n": "acdefgiklnopstuv", "o": "abcdfgiklmnoprstuvw",
+        "j": "aeou", "k": "eis", "l": "adeilopstuy", "m": "abeimopsu", "n": "acdefgijklnopstuv",
+        "o": "abcdfgijklmnoprstuvw",
         "p": "aeiloprstuy", "q": "u", "r": "acdefgiklmnoprstuy", "s": "acehiklopstuy", "t": "acdefhilmnoprstuy",
         "u": "abcefilmnprst", "v": "aei", "w": "aeinors", "x": "eipt", "y": "npst", "z": "e",
     }.items()

@@ -48,7 +48,10 @@ _TAKES_A_KEY = (
     r"(?:Client(?:::new)?|Twilio|Sequelize|connect|cookieParser|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
     r"|SecretKeySpec|AES\.new|pgp_sym_[a-z]{7})\("
 )
-_LOGS_IN = "(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]_?[Aa]uth|Credentials?|getConnection)"
+_LOGS_IN = (
+    r"(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]_?[Aa]uth|Credentials?|getConnection"
+    r"|simple_bind(?:_s)?|bindAsync|WiFi\.begin)"
+)
 PAGE_ROUGHLY = r"<(?:meta|input)[^A-Za-z0-9]"
 PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.|:][A-Za-z0-9_\-+/]{{{_DRAWN}}}"
 ROUGHLY = [
@@ -66,7 +69,7 @@ ROUGHLY = [
     r"(?:<<<|<\((?:echo|printf)(?:[ \t]+-[A-Za-z])?)[ \t]*[\\]*[\"']?[A-Za-z0-9+/_\-]{8}|@(?:tcp|unix)\(",
     r"(?:(?:[ \t\r\n]|\\+[nrt])(?:-[pPktawANX]|/p(?:ass)?[: ])|login)(?:[ =\t]|\\+t)?[\\\"'&]*[A-Za-z0-9+/_\-.~]{6}",
     rf"{_LOGS_IN}\([^)]*,",
-    r"SecureString|masterauth|openssl [^\n|;]* -",
+    r"SecureString|masterauth|openssl [^\n|;]* -|[ \t]/p:[\\\"']*[^\s\"'\\]{6}|simple_bind|WiFi\.begin|bindAsync",
     r"echo [^\n|]*\||htpasswd|net use|smbclient|(?:secrets?|keys) +(?:versions +)?(?:set|put|add|create)",
     r"create +secret|kv put|put-parameter|add_user|change_password",
 ]
@@ -78,7 +81,7 @@ WORDS = (
     "add_user", "change_password",
     "auth(", "getconnection", "hook", "/key/", "/token/", "/integration/", "hc-ping", "<<<", "@tcp(", "@unix(", " -",
     " /p", "tkn", "key-", "key_", "secret", "sk-", "sk_",
-    "securestring", "masterauth", "openssl ",
+    "securestring", "masterauth", "openssl ", "bind", "wifi.begin",
     "<meta", "<input", "kty", ":5432:", ":5433:", ":6543:", ":26257:", ":*:", "jdbc:oracle", "sqlplus",
     "impdp ", "expdp ",
     *(f"{joint}{marker}{joint}" for marker in _MARKERS.replace("[0-9]", "").split("|")[:-1] for joint in "_-"),
@@ -296,7 +299,7 @@ _HERE = re.compile(
 )
 _COMMANDS = {
     ("@tcp(", "@unix("): re.compile(r"(?<![\w.])[\w.\-]{1,80}:(?P<secret>[^\s:@\"'/]{1,200})@(?:tcp|unix)\("),
-    ("ogin(", "uthenticate(", "Auth(", "_auth(", "Credential", "getConnection("): re.compile(
+    ("ogin(", "uthenticate(", "Auth(", "_auth(", "Credential", "getConnection(", "bind", "WiFi.begin("): re.compile(
         rf"{_LOGS_IN}\((?:[^()\"'\n]{{1,80}},)?\s{{0,8}}{_QUOTE}[^\"'\n:/]{{0,80}}{_QUOTE}\s{{0,4}},"
         rf"\s{{0,8}}(?:Some\()?[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}}){_QUOTE}\s{{0,4}}[,)]"
     ),
@@ -314,7 +317,10 @@ _COMMANDS = {
     ("echo",): re.compile(
         rf"\becho[ \t]{{1,4}}(?:-n[ \t]{{1,4}})?(?:{_QUOTE})?(?P<secret>[^\s\"'|$]{{4,200}})(?:{_QUOTE})?"
         r"[ \t]{0,4}\|[ \t]{0,4}"
-        r"(?:(?:docker|podman|helm|gh|az|oc)[^\n|]{0,120}(?:login|stdin)|sudo[ \t]{1,4}-S|passwd|chpasswd)"
+        r"(?:(?:docker|podman|helm|gh|az|oc)[^\n|]{0,120}(?:login|stdin)|sudo[ \t]{1,4}-S|passwd|chpasswd"
+        r"|[a-z][\w.\-]{1,20}[^\n|]{0,120}\b(?:(?:secrets?|env|var|variables?)[ \t]{1,4}(?:versions[ \t]{1,4})?"
+        r"(?:set|put|add|create)"
+        r"|--?(?:data-file|secret-file|password-fd|passphrase-fd)[= ](?:-|0)(?!\S)))"
     ),
     ("htpasswd",): re.compile(
         r"\bhtpasswd[ \t]{1,4}-[A-Za-z]*b[A-Za-z]*[ \t]{1,4}\S{1,200}[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>\S{1,200})"
@@ -324,7 +330,8 @@ _COMMANDS = {
         r"[\w.@\-]{1,64}[ \t]{1,4}\\*[\"']?(?P<secret>[^\s\"'\\(=]{4,100})"
     ),
     ("net use",): re.compile(
-        r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"
+        r"\bnet use[ \t]{1,4}(?:\S{1,8}[ \t]{1,4})?\\\S{1,200}[ \t]{1,4}"
+        r"(?:/user:\S{1,100}[ \t]{1,4})?(?P<secret>[^\s/\\*]\S{3,200})(?=[ \t]{1,4}/|\s*$|\s*[\r\n])"
     ),
     ("net user",): re.compile(  # not "the net user growth of 2025"
         r"(?<![\w.])net user[ \t]{1,4}\S{1,80}[ \t]{1,4}"

@@ -40,6 +40,9 @@ WHOLE_WORD_KEYS = (
     "seed_phrase",
     "recovery_phrase",
     "recovery_code",
+    "recovery_codes",
+    "backup_code",
+    "backup_codes",
     "phpsessid",
     "jsessionid",
     # The same in the languages that people ask agents in.

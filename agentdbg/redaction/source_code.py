@@ -95,6 +95,8 @@ def merely_mentions(text: str, name: str, start: int, span: tuple[int, int], *, 
     value = text[at:end]
     if not any(map(str.isalnum, value)) and len(value) < LEAST_TOLD:
         return True
+    if text[start - 1 : start] == "/" and value[:1] == "/":
+        return True  # `-v /run/secrets:/run/secrets`
     if text[at - 1 : at] in _QUOTED_BEFORE:
         return _is_name_in_quotes(name, value) or (
             (is_weak or _COMPARED.search(text, max(0, at - 16), at) is not None)

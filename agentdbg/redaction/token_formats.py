@@ -62,6 +62,8 @@ _WORDY = r"[A-Za-z0-9_\-]"
 _ALNUM = r"[A-Za-z0-9]"
 _HEX = r"[0-9a-fA-F]"
 _END = "(?![0-9A-Za-z])"
+_BASE58 = "[1-9A-HJ-NP-Za-km-z]{49}"
+_OUTSIDE_BASE64 = "(?<![+/])"
 _PLAIN_WORDS = r"[a-z]{1,19}(?:-[a-z]{1,19}){0,8}(?![A-Za-z0-9_\-])"
 
 SHAPES: tuple[Shape, ...] = (
@@ -310,7 +312,7 @@ SHAPES: tuple[Shape, ...] = (
     *_family(
         "hex after a prefix of their own",
         "dtn_ rc_ hb_ depot_org_ depot_project_ chpt_ rootly_ cu_ packagist_ort_ KGAT_ opk_ inference- NRSP-us0 "
-        "hxtp_ zpka_ wk-1.",
+        "hxtp_ zpka_ wk-1. thog-agent- QN_ sk1_ pk1_",
         r"[0-9a-f]{28,}" + _END,
     ),
     *_family("Volcengine and JD", "AKLT JDC_", rf"{_ALNUM}{{28,}}"),
@@ -350,4 +352,18 @@ SHAPES: tuple[Shape, ...] = (
     _shape("Telnyx", "KEY", r"[0-9A-Fa-f]{32}_[A-Za-z0-9]{22}" + _END),
     _shape("StackHawk", "hawk.", rf"{_WORDY}{{20}}\.{_WORDY}{{20}}" + _END),
     *_family("Lob", "live_ test_ live_pub_ test_pub_", r"[0-9a-f]{31,35}" + _END),
+    _shape("New Relic licence", "NRAL", _END, 36, r"[0-9a-z]{6}[0-9a-f]{30}"),
+    _shape("Appwrite", "standard_", r"[0-9a-f]{200,}"),
+    _shape("Voiceflow", "VF.", r"[A-Z]{2,8}\.[0-9a-f]{24}\.[A-Za-z0-9]{16}" + _END),
+    _shape("Sanity", "sk", rf"{_ALNUM}{{120,}}", head=_OUTSIDE_BASE64),
+    *(
+        _shape(
+            "Bitcoin, as wallets give it", literal, _BASE58 + "(?![0-9A-Za-z+/=])", head=_OUTSIDE_BASE64, rough=_BASE58
+        )
+        for literal in ("5H", "5J", "5K")
+    ),
+    _shape(
+        "PagerDuty", "u+", rf"(?=[A-Za-z_\-]*[0-9])(?=[a-z0-9_\-]*[A-Z]){_WORDY}{{18}}" + _END, rough=rf"{_WORDY}{{18}}"
+    ),
+    _shape("LINE", "/1O/w1cDnyilFU=", "", 157, r"[A-Za-z0-9+/]{157}"),
 )

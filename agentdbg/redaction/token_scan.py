@@ -114,7 +114,7 @@ _DISCORD_BOT = re.compile(
 
 def _parts_of_fixed_length(text: str) -> Iterator[Span]:
     """Parts and no literal; a long host name has the same lengths, but no capitals and digits in its last one."""
-    for pattern in (_DISCORD_BOT, _ZHIPU, _NGROK):
+    for pattern in (_DISCORD_BOT, _ZHIPU, _NGROK, _OKTA):
         for found in pattern.finditer(text):
             if {"upper", "lower", "digit"} <= {_kind(letter) for letter in found["signed"]}:
                 yield found.span()
@@ -125,10 +125,15 @@ def _parts_of_fixed_length(text: str) -> Iterator[Span]:
 _PAIR = re.compile(
     r"(?:(?<![A-Za-z0-9_\-./:])|(?<=\\[nrtbf]))(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:[0-9a-f]{32}|[0-9a-f]{24}:[0-9a-f]{64}"
     r"|[12]/(?:[0-9]{16}/)?[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"
-    r"|0\.[0-9a-f\-]{36}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==|[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43})(?![A-Za-z0-9])"
+    r"|[0-9]{15,16}\|[A-Za-z0-9_\-]{27}|0\.[0-9a-f\-]{36}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==|[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43})(?![A-Za-z0-9])"
 )
-"""fal, Ghost, Asana, Mailgun, Bitwarden, Ably: who it is, and the secret behind a colon or a dash."""
-_ZHIPU = re.compile(r"(?<![A-Za-z0-9_\-./])[0-9a-f]{32}\.(?P<signed>[A-Za-z0-9]{16})(?![A-Za-z0-9_\-]|\.\w)")
+"""fal, Ghost, Asana, Mailgun, Facebook, Bitwarden, Ably: who it is, and the secret behind a colon or a dash."""
+_ZHIPU = re.compile(
+    r"(?:(?<![A-Za-z0-9_\-./])|(?<=\\[nrtbf]))[0-9a-f]{32}\.(?P<signed>[A-Za-z0-9]{16}|[A-Za-z0-9_\-]{24})(?![A-Za-z0-9_\-]|\.\w)"
+)
+_OKTA = re.compile(
+    r"(?:(?<![A-Za-z0-9_\-./+])|(?<=\\[nrtbf]))00(?P<signed>[A-Za-z0-9_\-]{40})(?![A-Za-z0-9_\-/+=]|\.\w)"
+)
 _NGROK = re.compile(r"(?<![A-Za-z0-9_\-./])[12][A-Za-z0-9]{26}_(?P<signed>[A-Za-z0-9]{20,22})(?![A-Za-z0-9_\-])")
 _USERINFO = re.compile(r"://(?P<userinfo>[^\s\"'<>\\/?#]*)@")
 _LOOSE_USERINFO = re.compile(
@@ -184,10 +189,16 @@ _CONSTANT = re.compile(r"[A-Z]{2,20}(?:_[A-Z]{2,20}){1,5}")
 """`Bearer YOUR_TOKEN`."""
 
 
+_IS_NAME = re.compile(r":(?:[ \t]|\r?\n)")
+"""`scheme: bearer`, and in the line below `bearerFormat: JWT`."""
+
+
 def _schemes(text: str) -> Iterator[Span]:
     """What an Authorization header would carry, wherever it stands."""
     for found in _BEARER.finditer(text):
         token = found["token"]
+        if _IS_NAME.match(text, found.end()) and "\n" in text[found.start() : found.start("token")]:
+            continue
         if not _WORDS_ONLY.fullmatch(token) and not _CONSTANT.fullmatch(token) and REDACTED not in token:
             yield found.span("token")
     for found in _BASIC.finditer(text):

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["ROUGHLY", "WORDS", "told_forms"]
 
 _QUOTE = r"\\*[\"']"
+_QUOTE_OR_NONE = r"(?:\\*[\"'])?"
+_NAME_OR_QUOTED = r"\\*[\"']?[\w.@+\-]{1,64}\\*[\"']?"
+_LINE_END = r"(?:\r?\n|(?:\\+r)?\\+n)"
 _CONNECTS = "(?:[Cc]onnect|[Cc]onnection|PDO|mysqli)"
 _WAYS_IN = "auth|basic|creds?|credentials|log ?in|sign in|echo"
 _IN_BETWEEN = "with|using|as|are|following|credentials|the"
@@ -38,12 +41,18 @@ ROUGHLY = [
     rf"toCharArray|(?i:{_MAKERS})[A-Za-z0-9_.]*[ \t]*[(\\\"']",
     r"[?&]code=[A-Za-z0-9_\-%.]{20}",
     r" (?:set|changed|reset|updated) to ",
+    # Behind the words of a login, on a terminal, and in the commands of protocols.
+    r"(?i:pass(?:word|code|phrase)|pwd|passwd)[ \t]+[\\\"'`*]*[^\s\"'`]*[0-9]",
+    r"(?i:login|creds|credentials):[ \t]*[\\\"'`]*[A-Za-z][^\s/]*/[^\s]{6}",
+    r"send(?:line|_line)?[ \t]+(?:-- )?[\\]*\"",
+    r"AUTH[^A-Za-z0-9]|IDENTIFY |[0-9] LOGIN |[sS][nN][mM][pP]|SETUSER |get;[^{}]*\}[ \t]*=",
 ]
 WORDS = (
     "connect(", "connection(", "pdo(", "mysqli(", "tochararray", "hashlib.", "hmac", "rypt", "hashpw", "signwith",
     "bkdf2", "passw", "pw_set", "create_user", "createuser", "sendline", "wifi.begin", "basic ", "basic:", "cred",
     "log in", "login", "sign in", "-u ", "-a ", "userpwd", "auth ", "auth:", "echo ", "&code=", "?code=",
-    "set to ", "changed to ", "updated to ",
+    "set to ", "changed to ", "updated to ", "password", "passcode", "passphrase", "passwd", "pwd ", "creds:",
+    "credentials:", "send ", "send_line", "auth", "identify ", " login ", "snmp", "setuser ", "get;",
     *(f"{end} {what}" for end in "nysea" for what in ("code", "pin", "passcode", "passpin")),
 )  # fmt: skip
 
@@ -55,6 +64,9 @@ def told_forms(text: str) -> Iterator[Span]:
             for found in form.pattern.finditer(text):
                 if form.is_secret(found["secret"]):
                     yield found.span("secret")
+    for word in _PASSWORD_WORD.finditer(text):
+        if _is_chosen_word(word["secret"]) and _LOGGING_IN.search(text, max(0, word.start() - 90), word.start()):
+            yield word.span("secret")
     if any(map(text.__contains__, _MAKERS_ROUGHLY)):
         for maker in _MAKER.finditer(text):
             for literal in _LITERAL.finditer(text, *maker.span("arguments")):
@@ -69,6 +81,19 @@ def _is_of_login(value: str) -> bool:
 def _is_chosen(value: str) -> bool:
     """Whether digits and capitals or signs are mixed, as in no name of a file."""
     return _is_of_login(value) and any(letter.isupper() or letter in "!@#$%^&*" for letter in value)
+
+
+def _is_chosen_word(value: str) -> bool:
+    """The same, and no algorithm: `password SHA256`."""
+    return (_is_chosen(value) or _TWO_WORDS.fullmatch(value) is not None) and not _SCHEME.fullmatch(value)
+
+
+_TWO_WORDS = re.compile(r"[a-z]{3,20}[\-_.+][a-z]{3,20}[\-_.+]?[0-9]{2,8}[!?]?")
+_SCHEME = re.compile(
+    r"[A-Za-z]{0,12}(?:SHA|sha|MD|md|HS|RS|ES|PS|AES|aes|RSA|UTF|utf|Argon|PBKDF)[\w\-/]{0,16}"
+    r"|[\w.+\-]{1,64}@[\w\-]{1,40}\.[\w.\-]{2,40}"
+)
+"""`Argon2id`, `me@example.com`."""
 
 
 _SNAKE = re.compile(r"[a-z0-9_]*")
@@ -135,6 +160,62 @@ _FORMS = (
         ),
         _is_chosen,
     ),
+    # `Login: admin/…`
+    _Form(
+        ("ogin:", "reds:", "redentials:"),
+        re.compile(
+            r"\b(?i:login|creds|credentials):[ \t]{0,4}(?:\\*[\"'`])?[A-Za-z][\w@\-]{0,60}/"
+            r"(?P<secret>[^\s\"'`\\|/:,.]{6,100})"
+        ),
+        _is_chosen_word,
+    ),
+    # A script that answers a prompt.
+    _Form(
+        ("send",),
+        re.compile(
+            rf"(?i:pass(?:word|phrase|code))[^\n]{{0,40}}{_LINE_END}\s{{0,20}}send(?:_line|line)?[ \t]{{1,4}}(?:-- )?"
+            rf"{_QUOTE}(?P<secret>[^\"'\n\\$]{{6,100}})"
+        ),
+        _is_any,
+    ),
+    # Redis, IMAP, IRC and SNMP.
+    _Form(
+        ("AUTH",),
+        re.compile(
+            rf"AUTH{_LINE_END}(?:\$[0-9]{{1,4}}{_LINE_END}[^\s\\]{{1,64}}{_LINE_END})?\$[0-9]{{1,4}}{_LINE_END}"
+            rf"(?P<secret>[^\s\\]{{4,200}}){_LINE_END}"
+        ),
+        _is_any,
+    ),
+    _Form(
+        ("LOGIN ", "IDENTIFY "),
+        re.compile(
+            rf"(?:\b[A-Za-z]{{0,4}}[0-9]{{1,6}} LOGIN {_NAME_OR_QUOTED}|\bIDENTIFY(?: {_NAME_OR_QUOTED}(?= [^\s]))?)"
+            rf" {_QUOTE_OR_NONE}(?P<secret>[^\s\"'`\\]{{6,100}})"
+        ),
+        _is_of_login,
+    ),
+    _Form(
+        ("snmp", "SNMP"),
+        re.compile(
+            r"(?i:\bsnmp)[^\n|;]{0,80}?(?: -c|[ \t]community)[ \t]{1,4}(?:\\*[\"'])?(?P<secret>[^\s\"'`\\]{6,100})"
+        ),
+        is_told,
+    ),
+    _Form(
+        ("SETUSER ",),
+        re.compile(r"SETUSER \S{1,64}[^\n>]{0,80} >(?P<secret>[^\s\"'\\]{4,200})"),
+        _is_any,
+    ),
+    # `public string ApiKey { get; set; } = "…"`
+    _Form(
+        ("get;",),
+        re.compile(
+            r"(?i:key|token|secret|password|pass|pwd|credentials?|connection_?string|dsn)\s{0,4}\{\s{0,8}get;[^{}]{0,40}\}\s{0,4}=\s{0,4}@?"
+            rf"{_QUOTE}(?P<secret>[^\"\\\n]{{6,400}}){_QUOTE}"
+        ),
+        is_told,
+    ),
     # What somebody has logged in with, or calls a function with.
     _Form(
         ("&code=", "?code="),
@@ -142,6 +223,16 @@ _FORMS = (
         looks_random,
     ),
 )
+_PASSWORD_WORD = re.compile(
+    r"(?i:\b(?:password|passcode|passphrase|passwd|pwd))[ \t]{1,4}(?:\*{2}|\\*[\"'`])?"
+    r"(?P<secret>[^\s\"'`\\:=,;<>(){}\[\]/|]{6,100})"
+)
+_LOGGING_IN = re.compile(
+    r"\b(?:log|logs|logged|logging|sign|signs|signed|signing|logon|connect\w{0,3}|authenticat\w{1,3}|user|username|login"
+    r"|account|email|enter|try|use|using|with)\b[^\n]*$",
+    re.IGNORECASE,
+)
+"""`logged in with username admin and password …`"""
 _MAKERS_ROUGHLY = (
     "hmac", "HMAC", "Hmac", "hashlib.", "rypt", "hashpw", "ignWith", "bkdf2", "assw", "pw_set", "create_user",
     "createUser", "redential", "sendline", "WiFi.begin",

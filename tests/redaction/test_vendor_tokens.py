@@ -128,6 +128,18 @@ TOKENS = {
     "dropbox, short-lived": "s" + "l.u." + MIXED[:75] + "-" + MIXED[:50],
     "vk": "vk" + "1.a." + MIXED + MIXED,
     "ory": "ory" + "_at_" + MIXED[:43] + "." + MIXED[5:48],
+    "new relic licence": HEX[:36] + "NR" + "AL",
+    "truffle hog": "thog" + "-agent-" + HEX[:32],
+    "quicknode": "Q" + "N_" + HEX[:32],
+    "appwrite": "stan" + "dard_" + HEX * 4,
+    "voiceflow": "V" + "F.DM." + HEX[:24] + "." + MIXED[:16],
+    "sanity": "s" + "k" + MIXED + MIXED,
+    "bitcoin wallet": "5" + "J" + MIXED.translate(str.maketrans("0OIl", "9PJm"))[:49],
+    "okta": "0" + "0" + MIXED[:20] + "-_" + MIXED[20:38],
+    "pagerduty": "u" + "+" + MIXED[:18],
+    "ollama": HEX[:32] + "." + MIXED[:24],
+    "line": MIXED + MIXED + "x" + "/1O/" + "w1cDnyilFU=",
+    "facebook app": "1234567890" + "12345|" + MIXED[:27],
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0." + MIXED[:43],
 }
 

@@ -1,0 +1,95 @@
+"""Secrets that sentences, protocols and scripts give away, and what is written alike and gives away nothing."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from agentdbg.redaction import Redactor
+
+_FORMS = {
+    "logged in": "user bob logged in using password '{}'",
+    "log in with both": "Log in with username admin and password {}, then open the page",
+    "quoted in Markdown": "Sign in as **bob** with password `{}`.",
+    "login with a slash": "Login: admin/{}",
+    "credentials with a slash": "credentials: svc-deploy/{}",
+    "expect": 'expect "Password:"\nsend "{}\\r"',
+    "redis protocol": "*2\r\n$4\r\nAUTH\r\n$14\r\n{}\r\n",
+    "redis protocol with a user": "AUTH\r\n$3\r\nbob\r\n$14\r\n{}\r\n",
+    "redis user": "ACL SETUSER app on >{} ~* +@all",
+    "imap": "a1 LOGIN bob {}",
+    "irc": "PRIVMSG NickServ :IDENTIFY {}",
+    "snmp": "snmpwalk -v2c -c {} 10.0.0.1",
+    "snmp of a switch": "snmp-server community {} RO",
+    "windows remote desktop": "xfreerdp /u:bob /p:{} /v:10.0.0.2",
+    "windows share": "net use Z: \\\\server\\share /user:corp\\bob {}",
+    "groovy": "android {{\n  storePassword '{}'\n  keyAlias 'k'\n}}",
+    "property of C#": 'public string ApiKey {{ get; set; }} = "{}";',
+    "ldap bind": "connection.simple_bind_s('cn=admin,dc=example', '{}')",
+    "microcontroller": 'WiFi.begin("my network", "{}");',
+    "piped into a tool": 'echo "{}" | vercel env add STRIPE_SECRET production',
+    "piped into a file of secrets": "echo -n {} | gcloud secrets create db --data-file=-",
+}
+
+
+@pytest.mark.parametrize("name", _FORMS)
+def test_the_form_gives_the_secret_away(redactor: Redactor, name: str) -> None:
+    """Passwords as people make them: two words, a sign, a number."""
+    chosen = random.Random(name)
+    for _ in range(10):
+        words = chosen.sample(["Winter", "harbour", "Mango", "tiger", "Copper", "sunset"], 2)
+        secret = f"{words[0]}{chosen.choice('-_!#@')}{words[1]}{chosen.randrange(10, 9999)}"
+        text = _FORMS[name].format(secret)
+
+        assert secret.encode() not in redactor.seal({"result": text}).encoded, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sign in with username and password authentication",
+        "users with password SHA256 hashing enabled",
+        "connect using password Argon2id hashes, not MD5",
+        "the net use of energy rose to 1200 in March",
+        "Login: src/pages/Login2.tsx",
+        'public string TokenType { get; set; } = "Bearer";',
+        'public string AuthScheme { get; set; } = "OAuth2";',
+        "a1 LOGIN failed for reason42",
+        "send the email\nexpect a reply",
+        "scheme: bearer\n  bearerFormat: JWT\n",
+        "docker run -v /run/secrets:/run/secrets app",
+        "PASSWORD_HASHERS = ['django.contrib.auth.hashers.Argon2PasswordHasher']",
+        "usage: login [--password PASSWORD] [--api-key KEY] [--db-token DB_TOKEN]",
+    ],
+)
+def test_what_only_speaks_of_a_secret_stays(redactor: Redactor, text: str) -> None:
+    """Documentation, code and help pages are most of what an agent reads."""
+    assert redactor.seal({"result": text}).value == {"result": text}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"errors": {"password": ["can't be blank", "is too short (minimum is 8 characters)"]}},
+        {"password": ["This field is required."]},
+        {"start_token": 5, "end_token": 9},
+        {"last_password_change": "2023-05-01"},
+        {"api_key_id": "key_2024"},
+        {"project_key": "my-org_my-project"},
+        {"password_field": "user_password", "token_manager": "default"},
+        {"tokenizer": "cl100k_base"},
+        {"tokenizer": "meta-llama/Llama-3.1-8B-Instruct"},
+    ],
+)
+def test_values_that_say_something_about_a_secret_stay(redactor: Redactor, value: dict[str, object]) -> None:
+    """A complaint about a password says why a call failed."""
+    assert redactor.seal(value).value == value
+
+
+def test_a_list_of_passwords_is_no_complaint(redactor: Redactor) -> None:
+    """Only sentences that say what is wrong stay."""
+    for value in (["correct horse battery staple"], ["must not tell Xq9!zW"], ["hunter2"]):
+        assert redactor.seal({"password": value}).value != {"password": value}
