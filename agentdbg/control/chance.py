@@ -42,6 +42,7 @@ _WORDS = "|".join(
         rf"(?<![\w.])(?P<time>{_FULL_TIME}|{_TIME_OF_DAY}|{_EPOCH})(?!\w)",
         r"(?<=\bat )(?P<address>0x[0-9a-fA-F]{6,16})(?=>|, file \")",  # as Python writes it, and not that of a crash
         rf"(?<![0-9A-Za-z])(?P<drawn>{_UUID}|[0-9a-fA-F]{{6,128}})(?![0-9A-Za-z])",
+        r"(?<!\w)(?<!\d\.)(?P<process>\d{1,7})(?!\w|\.\d)",
     )
 )
 _TOKEN = re.compile(_WORDS)
@@ -63,6 +64,8 @@ class Moment(NamedTuple):
     began: float
     now: float
     worked_s: float
+    process: int | None = None
+    """The number of the process that made it, where that is known."""
 
 
 class Chance:
@@ -151,7 +154,7 @@ class Chance:
         self, recorded: Any, now: Any, moment: Moment | None, found: dict[str, str], folders: dict[str, str]
     ) -> bool:
         if type(recorded) in (int, float) and type(now) in (int, float):
-            return self._is_read(str(recorded), str(now), moment)
+            return self._is_read(str(recorded), str(now), moment) or _is_process(str(recorded), str(now), moment)
         if type(recorded) is not str or type(now) is not str:
             return False
         for pattern in (_TOKEN, _ENCODED):
@@ -169,7 +172,7 @@ class Chance:
         found: dict[str, str],
         folders: dict[str, str],
     ) -> bool:
-        if kind == "address":
+        if kind == "address" or _is_process(recorded, now, moment):
             return True
         if kind == "time":
             return self._is_read(recorded, now, moment)
@@ -180,7 +183,7 @@ class Chance:
             return known == now
         # Two that were told apart are not one now.
         is_taken = now in found.values() or now in self._now_for.values()
-        if is_taken or not self._is_drawn(now):
+        if is_taken or kind == "process" or not self._is_drawn(now):
             return False
         found[recorded] = now
         if "-" in recorded and "-" in now:
@@ -236,6 +239,11 @@ class Chance:
             for pattern in (_TOKEN, _ENCODED):
                 text = pattern.sub(lambda found: self._now_for.get(found[0], found[0]), text)
         return text
+
+
+def _is_process(recorded: str, now: str, moment: Moment | None) -> bool:
+    """Whether each is the number of its own process. Nothing is put in its place elsewhere: any number may be equal."""
+    return moment is not None and recorded == str(moment.process) and now == str(os.getpid())
 
 
 def _holds(joined: str, piece: str) -> bool:

@@ -7,6 +7,7 @@ prompt. So this compares everything, and only what a rule of the user's leaves o
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ __all__ = ["ABSENT", "Difference", "are_permuted", "differences", "different_val
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "(absent)"})()
 _MOST = 20
 _DEEPEST = 100
+_WORD = re.compile(r"[^\s,;:'\"(){}\[\]|]+")
 
 
 class Difference(NamedTuple):
@@ -66,7 +68,9 @@ def _differences(recorded: Any, now: Any, path: str, depth: int) -> Iterator[Dif
 
 
 def are_permuted(recorded: Any, now: Any) -> bool:
-    """Whether the first list in which they differ has the same items in another order."""
+    """Whether the first list in which they differ has the same items in another order, or a text the same words."""
+    if type(recorded) is str and type(now) is str:
+        return recorded != now and sorted(_WORD.findall(recorded)) == sorted(_WORD.findall(now))
     if type(recorded) is list and type(now) is list:
         if len(recorded) == len(now) and recorded != now and _sorted(recorded) == _sorted(now):
             return True

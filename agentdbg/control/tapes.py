@@ -63,7 +63,9 @@ class RecordedRun:
         started = self.tape.head.get("started")
         if not isinstance(started, (int, float)):
             return None
-        return Moment(started, started + call.began_ms / 1000, self.recording.computed_ms(call) / 1000)
+        owner = self.meta.get("owner")
+        process = owner.get("pid") if isinstance(owner, dict) else None
+        return Moment(started, started + call.began_ms / 1000, self.recording.computed_ms(call) / 1000, process)
 
     def input_of(self, call: RecordedCall) -> Any:
         """The input as plain JSON, redacted."""

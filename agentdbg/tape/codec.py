@@ -249,7 +249,7 @@ class ValueEncoder:
         hidden = _hidden_fields(kind)
         for name in names:
             if name in hidden:
-                found[name] = self._opaque(f"the hidden field {name}")
+                found[name] = self._opaque(f"the field {name}, hidden by repr=False,")
                 continue
             try:
                 found[name] = self.encode(object.__getattribute__(value, name), depth + 1)

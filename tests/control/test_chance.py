@@ -259,6 +259,22 @@ def test_a_temporary_folder_may_be_another_one() -> None:
     assert [_again(program, run_id) for _ in range(2)] == [live] * 2
 
 
+@pytest.mark.parametrize("form", ["{}", "worker-{} of 3", '{{"pid": {}}}', "/run/agent.{}.sock"])
+def test_the_number_of_the_process_may_be_another_one(form: str, watching: Chance) -> None:
+    """Each run has its own; any other number is what it is, also one that an id drawn meanwhile begins with."""
+    moment, now = Moment(0.0, 0.0, 0.0, 31337), os.getpid()
+    os.urandom(16)
+    begins = watching._drawn[0][:2]
+
+    assert watching.is_same(form.format(31337), form.format(now), moment)
+    assert not watching.is_same(form.format(31337), form.format(now + 1), moment)
+    assert not watching.is_same(form.format(31338), form.format(now), moment)
+    assert not watching.is_same(form.format(31337), form.format(int(begins, 16)), moment)
+    assert not watching.is_same(form.format(31337), form.format(begins), moment)
+    assert watching.filled("31337 euros") == "31337 euros"
+    assert watching.is_same({"pid": 31337}, {"pid": now}, moment)
+
+
 def test_another_file_in_a_temporary_folder_is_a_difference() -> None:
     names = ["a.txt"]
 

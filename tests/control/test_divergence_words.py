@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentdbg.analysis.report import notes
+from agentdbg.control.differences import are_permuted
 from agentdbg.control.divergence import Divergence
 
 CALL = Divergence("changed", number=2, name="search", kind="tool", source="agent.py:20")
@@ -29,3 +30,19 @@ def test_a_divergence_is_told_as_a_sentence(found: Divergence, told: str) -> Non
     replay = {"mode": "replay", "parent_run_id": "3f2a19c4", "equal": False, "divergence": {**found.to_json(), "of": 5}}
     run: Any = {"replay": replay}
     assert notes(run)[0].replace(", search", ": search").startswith(f"Replay of 3f2a19c4: {told}")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "is_order"),
+    [
+        ({"tags": ["a", "b"]}, {"tags": ["b", "a"]}, True),
+        ({"prompt": "tags: alpha, gamma, eps."}, {"prompt": "tags: gamma, eps., alpha"}, True),
+        ([{"content": "{'a', 'b'}"}], [{"content": "{'b', 'a'}"}], True),
+        ({"prompt": "tags: alpha"}, {"prompt": "tags: gamma"}, False),
+        ({"prompt": "the same"}, {"prompt": "the same"}, False),
+        ({"tags": ["a", "b"]}, {"tags": ["a", "c"]}, False),
+    ],
+)
+def test_another_order_is_seen_in_lists_and_in_texts(recorded: Any, now: Any, is_order: bool) -> None:
+    """A set comes out in another order in each process; most of them are joined into a prompt."""
+    assert are_permuted(recorded, now) is is_order

@@ -252,7 +252,7 @@ def test_a_field_that_is_not_to_be_shown_is_not_stored() -> None:
     plain, unknown = encode_value(Account("me", "4711"))
 
     assert "4711" not in str(plain)
-    assert unknown == "the hidden field pin"
+    assert unknown == "the field pin, hidden by repr=False,"
 
 
 def test_a_program_can_teach_its_own_types() -> None:
