@@ -187,6 +187,12 @@ def _is_known(story: RunStory, place: int, said: str) -> bool:
     return any(abs(wanted - one) in figures or wanted + one in figures for one in figures if one)
 
 
+_NO_CLAIM = re.compile(
+    r"\b(?:not|no|never|nor|without|if|unless|whether|would|could|should|might|may|(?<!at )once|when|until|instead"
+    r"|rather|before|was|were|had|used to|each)\b|n['\u2019]t\b|\?",
+    re.IGNORECASE,
+)
+"""Words after which a sentence does not plainly say that something was done."""
 _DID = re.compile(
     r"\b(?:I(?: have|['\u2019]ve)?|we(?: have|['\u2019]ve)?) (?:just |now |also |successfully |already )?"
     r"(sent|e?mailed|booked|cancell?ed|deleted|ordered|scheduled|refunded|transferred|uploaded|paid|reserved"
@@ -234,7 +240,7 @@ def _last_words(story: RunStory, place: int) -> str:
 
 def _claims_alone(sentence: str, tools: list[Step], asked: str) -> bool:
     """Whether a sentence claims that something was done of which no result has a word."""
-    found = None if _HEDGES.search(sentence) else _DID.search(sentence)
+    found = None if _NO_CLAIM.search(sentence) else _DID.search(sentence)
     if found is not None:
         if found[0].lower().startswith("your") and only_asks(asked):
             return False
@@ -327,7 +333,7 @@ def asked_again(story: RunStory) -> Iterator[Ground]:
 
 
 def repeated_write(story: RunStory) -> Iterator[Ground]:
-    """A write asked for again after nobody knew what came of it, without a look whether it was done."""
+    """A write asked for again that broke off and may have been done, without a look whether it was."""
     tools = [(place, step) for place, step in enumerate(story.steps) if step.kind == "tool"]
     for (_, first), (place, again) in pairwise(tools):
         is_same = first.may_be_done and again.writes and (first.name, first.args) == (again.name, again.args)

@@ -35,8 +35,8 @@ _DEEPEST = 2
 _SHORTEST_WORD = 4
 _LONGEST_ID = 64
 _OTHERWISE = re.compile(
-    r"\?|\b(?:not|no|never|if|unless|whether|would|could|should|might|may|once|when|until|was|were|had|before|after"
-    r"|from|only|except|again|soon|tomorrow|next|other|another|all|both|no longer|so that|will|to be)\b|n['\u2019]t\b",
+    r"\?|\b(?:not|no|never|if|unless|whether|would|could|should|might|may|(?<!at )once|when|until|was|were|had|before"
+    r"|after|from|only|except|again|soon|tomorrow|next|other|another|all|both|no longer|so that|will|to be)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _SIGNS = {"$": "usd", "\u20ac": "eur", "\u00a3": "gbp", "\u00a5": "jpy"}

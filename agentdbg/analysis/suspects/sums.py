@@ -22,6 +22,8 @@ _MOST_FIGURES = 120
 _LONGEST_LIST = 12
 _HUNDRED = 100
 _CENT = 0.006
+_SLIP = 10
+"""A zero too many is how amounts are mistyped; a hundred makes cents of them."""
 _YEARS = range(1500, 2101)
 _FEW = (*range(2, 13), 24, 60, 365)
 _FIGURE = r"[$\u20ac\u00a3]?\s?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,8})?"
@@ -169,7 +171,7 @@ def follows_from(said: str, known: list[float], *, exactly: bool = False) -> boo
     value, room = _value(said), _CENT if exactly else 0.51 * _last_digit(said)
     low, high = value - room, value + room
     in_order = sorted(known)
-    for few in (1, _HUNDRED, *_FEW):
+    for few in (1, _HUNDRED, *(one for one in _FEW if one != _SLIP or not exactly)):
         if _is_between(in_order, low / few, high / few) or _is_between(in_order, low * few, high * few):
             return True
     pairs = (pair for one in known if one for pair in _others(one, low, high, exactly=exactly))

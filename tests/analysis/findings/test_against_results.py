@@ -41,6 +41,7 @@ def _found(tool: str, result: Any, answer: str, asked: str = "Help me with my or
         ({"order": {"id": "#W17", "status": "cancelled"}}, "Your order is still open."),
         ({"id": "A-17", "status": "active"}, "I looked it up: order A-17 is cancelled."),
         ({"price": "142 GBP"}, "The room costs 142 euros a night."),
+        ({"card_id": "4410", "status": "blocked"}, "Yes, card 4410 is active, you can use it at once."),
     ],
 )
 def test_a_claim_that_the_last_result_denies_is_a_problem(result: Any, answer: str) -> None:
@@ -176,6 +177,7 @@ def test_trying_again_after_a_change_and_searching_files_is_no_loop() -> None:
     ("tool", "answer"),
     [
         ("get_order", "I have added two checked bags to your reservation."),
+        ("get_order", "I have upgraded your plan to Flex Plus."),
         ("buscar_citas", "Su cita del martes ha sido cancelada."),
         ("termin_suchen", "Ihr Termin wurde storniert."),
         ("get_order", "Votre commande a été annulée."),

@@ -131,6 +131,12 @@ def test_an_amount_that_nobody_gave_is_named_in_the_call() -> None:
     )
 
 
+def test_a_zero_too_many_is_no_multiple() -> None:
+    asked = "Pay Ida a bonus of 1250 euros"
+    for amount, found in ((12500, ["gave_figure_from_nowhere info"]), (125000, []), (2500, [])):
+        assert _found(("pay_bonus", {"amount": amount}, {"ok": True}), "Ida has it.", asked=asked) == found
+
+
 def test_names_right_after_an_empty_result_are_named() -> None:
     """Whoever found nothing and answers with a name made it up, or knew it all along."""
     empty: tuple[str, Any, Any] = ("wiki_search", {"query": "chess championship 1987"}, {"hits": []})
