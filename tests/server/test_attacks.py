@@ -330,9 +330,11 @@ def test_stalled_readers_cost_nothing(tmp_path: Path) -> None:
     """A client that asks for a large run and reads nothing must not fill the server's memory, nor hold up others."""
     large, small = str(uuid.uuid4()), str(uuid.uuid4())
     write_run(tmp_path, large, raw=as_line(tool_call(large, payload={"result": "x" * 5_000})) * 10_000)
-    write_run(tmp_path, small, events=usual_events(small))
-    with viewer(tmp_path) as served:
-        still_serves(served, small)
+    for data_dir in (tmp_path, tmp_path / "beside"):
+        write_run(data_dir, small, events=usual_events(small))
+    with viewer(tmp_path) as served, viewer(tmp_path / "beside") as unhindered:
+        for each in (served, unhindered):
+            still_serves(each, small)
         before = served.memory_kb()
         stalled = []
         for path in [f"/api/runs/{large}/events"] * 20 + [f"/ws/run/{large}"] * 10 + [f"/ws/run/{large}?rows=1"] * 5:
@@ -346,14 +348,16 @@ def test_stalled_readers_cost_nothing(tmp_path: Path) -> None:
             )
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n{upgrade}\r\n".encode())
             stalled.append(connection)
-        waits = []
+        waits: list[float] = []
+        usual: list[float] = []
         for _ in range(20):
-            begun = time.perf_counter()
-            still_serves(served, small)
-            waits.append(time.perf_counter() - begun)
+            for each, seconds in ((served, waits), (unhindered, usual)):
+                begun = time.perf_counter()
+                still_serves(each, small)
+                seconds.append(time.perf_counter() - begun)
             time.sleep(0.05)
-        # A single one may meet a busy machine; a server that is held up by its readers is slow for all of them.
-        assert statistics.median(waits) < 2, waits
+        # A busy machine is slow for both; a server that is held up by its readers only for those who share it.
+        assert statistics.median(waits) < 3 * statistics.median(usual) + 0.2, (waits, usual)
         grown = served.memory_kb() - before
         for connection in stalled:
             connection.close()
