@@ -40,8 +40,8 @@ __all__ = [
     "read_spans",
 ]
 
-_BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp")
-_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+_BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "start_timestamp", "timestamp")
+_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "end_timestamp")
 _FLAT_ID = "context.span_id"
 _KIND = "openinference.span.kind"
 _OTEL_KINDS = frozenset({"INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER", "UNSPECIFIED"})

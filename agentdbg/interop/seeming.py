@@ -6,6 +6,7 @@ Told from its first bytes where it is no text, and from the names in it where it
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.bounded.files import read_start
@@ -14,7 +15,7 @@ from agentdbg.interop.shapes import as_dict, as_list
 if TYPE_CHECKING:
     from agentdbg.interop.sources import Source
 
-__all__ = ["looks_like", "seems_in_documents", "seems_to_be"]
+__all__ = ["looks_like", "seems_in_documents", "seems_in_text", "seems_to_be"]
 
 _MAGIC = (
     (b"SQLite format 3\x00", "is a SQLite database; export what is in it as JSON and import that"),
@@ -33,9 +34,12 @@ _MAGIC = (
     (b"ARROW1", "is an Arrow file; write its rows as JSON lines first"),
 )
 _HEAD = 4096
+_COLUMN = re.compile(r'"?[A-Za-z_][\w.\-]{0,60}(?: [\w.\-]{1,20}){0,3}"?')
+_YAML = re.compile(r"(?:---|%YAML|[A-Za-z_][\w-]*:(?: .*)?)\s*$")
 _PAGE = (b"<!doctype html", b"<html")
 _MOST_NAMES = 6
 _AS_A_LIST = " save its messages as a list"
+_AS_OTLP = " have the spans written as OTLP JSON (a collector's file exporter) or sent to `agentdbg receive`"
 _CURSOR = "is a chat of Cursor, whose form is not read;" + _AS_A_LIST
 _LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"resourceMetrics"}), "holds OpenTelemetry metrics; export the traces (spans) instead"),
@@ -119,6 +123,14 @@ _LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
         "is a chat of VS Code, whose form is not read; save its messages as a list",
     ),
     (frozenset({"mcpServers"}), "is a list of MCP servers; there is no trace in it"),
+    (frozenset({"traceID", "spans", "processes"}), "is an export of Jaeger, whose form is not read;" + _AS_OTLP),
+    (frozenset({"traceId", "localEndpoint"}), "holds spans of Zipkin, whose form is not read;" + _AS_OTLP),
+    (frozenset({"trace_id", "span_id", "meta"}), "holds spans of Datadog, whose form is not read;" + _AS_OTLP),
+    (frozenset({"project_name", "start_time", "input"}), "is an export of Opik, whose form is not read;" + _AS_OTLP),
+    (
+        frozenset({"custom_id", "response"}),
+        "is the output of a batch, which has answers without what was asked; import what was sent beside it",
+    ),
 )
 
 
@@ -153,8 +165,28 @@ def looks_like(source: Source) -> str:
     if source.is_folder or source.is_zip:
         return ""
     entry = as_dict(_entry(source.documents[0][1]))
-    names = set(entry) | set(as_dict(entry.get("log")))
-    return next((said for marks, said in _LOOKALIKES if marks <= names), "")
+    listed = as_list(entry.get("data")) or as_list(entry.get("content"))
+    inner = as_dict(next(iter(listed), None))
+    told = (set(entry) | set(as_dict(entry.get("log"))), set(inner))
+    return next((said for marks, said in _LOOKALIKES for names in told if marks <= names), "")
+
+
+def seems_in_text(content: bytes, error: ValueError) -> str:
+    """What a text is that holds no JSON, with what to do."""
+    head = content[:_HEAD].decode("utf-8", "replace")
+    first, _, rest = head.partition("\n")
+    if content[:1] in (b"{", b"["):
+        place, length = getattr(error, "pos", None), len(content.decode("utf-8", "replace").rstrip())
+        if "Unterminated string" in str(error) or (isinstance(place, int) and place >= length - 1):
+            return "is JSON that ends too early: it was cut off, or is still being written; get the whole file"
+        return f"is not JSON: {error}"
+    for sign, name in ((",", "CSV"), ("\t", "TSV"), (";", "CSV")):
+        row = rest.partition("\n")[0]
+        if sign in first and all(map(_COLUMN.fullmatch, first.strip().split(sign))) and row.count(sign):
+            return f"is a table ({name}); write its rows as JSON lines (duckdb: COPY (FROM 'file') TO 'rows.jsonl')"
+    if _YAML.match(first):
+        return "seems to be YAML; save it as JSON"
+    return f"is not JSON: {error}"
 
 
 def _entry(first: Any) -> Any:

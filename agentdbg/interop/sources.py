@@ -24,6 +24,7 @@ from agentdbg.bounded.json_size import MOST_MEMORY, check_json_size
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.interop.drafts import EntryProblem
+from agentdbg.interop.seeming import seems_in_text
 from agentdbg.storage.dialects import parse_timestamp, timestamp_ms
 from agentdbg.storage.reader import run_ids
 
@@ -157,7 +158,7 @@ class Source:
         except ValueError as error:
             found = self._by_line(content) or list(_one_after_the_other(content))
             if not found:
-                raise NotReadable(f"{self.shown} is not JSON: {error}") from None
+                raise NotReadable(f"{self.shown} {seems_in_text(content, error)}") from None
             return found
 
     def _by_line(self, content: bytes, *, only_if_first_fits: bool = False) -> list[tuple[str, Any]]:

@@ -107,3 +107,17 @@ def test_a_run_of_mlflow_ends_with_all_of_its_answer(tmp_path: Path, data_dir: P
     events = imported(write(tmp_path / "trace.json", _of_mlflow(answer)), data_dir)
 
     assert events[-1]["payload"]["result"]["content"] == "word " * 400
+
+
+def test_spans_and_calls_of_a_log_have_their_own_times(tmp_path: Path, data_dir: Path) -> None:
+    """Logfire's rows and DSPy's history name their times, and their tokens, in ways of their own."""
+    row = {"trace_id": "1", "span_id": "2", "span_name": "chat", "attributes": {"gen_ai.request.model": "small"}}
+    times = {"start_timestamp": "2025-01-01T00:00:00Z", "end_timestamp": "2025-01-01T00:00:02Z"}
+    said = {"messages": [{"role": "user", "content": "Why?"}], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+    answer = {"choices": [{"message": {"role": "assistant", "content": "So."}}]}
+    entry = {**said, "response": answer, "timestamp": "2025-02-01T00:00:00", "model": "small"}
+    rows = imported(write(tmp_path / "rows.json", [{**row, **times}]), data_dir)
+    history = imported(write(tmp_path / "history.json", [entry]), data_dir)
+
+    assert (rows[0]["ts"], rows[-1]["duration_ms"]) == ("2025-01-01T00:00:00.000Z", 2000)
+    assert (history[0]["ts"], _call(history)["usage"]["total_tokens"]) == ("2025-02-01T00:00:00.000Z", 4)

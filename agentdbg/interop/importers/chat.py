@@ -53,6 +53,7 @@ _SAYS_NOTHING = frozenset(
 )
 """Names of files that each session has; what was asked for tells them apart."""
 _TAG = re.compile(r"</?[a-z_]{1,30}>")
+_MOMENTS = ("started_at", "start_time", "created", "created_at", "timestamp")
 _NAMES = ("name", "run_name", "title", "task_name", "task_id", "instance_id", "id")
 
 
@@ -125,7 +126,7 @@ def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any
         format="chat",
         steps=steps,
         entry=where,
-        started_ms=moment_ms(entry.get("started_at") or entry.get("start_time") or entry.get("created")),
+        started_ms=moment_ms(next((entry[name] for name in _MOMENTS if entry.get(name)), None)),
         error=failure,
         meta={
             **{key: value for key, value in facts.items() if not isinstance(value, str) or len(value) <= _LONGEST_FACT},
@@ -171,7 +172,7 @@ def _final_answer(entry: dict[str, Any]) -> dict[str, Any] | None:
     response = entry.get("response") if isinstance(entry.get("response"), dict) else entry
     choices = response.get("choices") if response is not None else None
     if isinstance(choices, list) and choices and isinstance(choices[0], dict) and is_message(choices[0].get("message")):
-        usage = response.get("usage") if response is not None else None
+        usage = (response or {}).get("usage") or entry.get("usage")
         return {**choices[0]["message"], "usage": usage, "finish_reason": choices[0].get("finish_reason")}
     return None
 
