@@ -79,9 +79,9 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
     elif meta["status"] == "running":
         if not is_being_written(events_path(folder), meta.get("owner")):
             meta = _closed(recount(folder, run_id, meta.get("owner")), meta)
-    elif raw is not None and meta["counts"]["llm_calls"] and any(key not in raw for key in _SPENT):
+    elif raw is not None and (missing := _not_told(raw, meta)) and events_path(folder) is not None:
         counted: Any = recount(folder, run_id, meta.get("owner"))
-        meta = cast("RunMeta", {**meta, **{key: counted.get(key) for key in _SPENT if key not in raw}})
+        meta = cast("RunMeta", {**meta, **{key: counted.get(key) for key in missing}})
     label = read_label(folder)
     name, mark = label.get("run_name"), label.get("mark")
     if isinstance(name, str) and name:
@@ -161,11 +161,19 @@ def run_from_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
         "last_event_ts": last_event_ts or ended_at,
     }
     for key, kind in _OPTIONAL.items():
-        if key in raw and isinstance(raw[key], kind) and not isinstance(raw[key], bool):
-            meta[key] = raw[key]
-        elif key in raw and key in _SPENT:
+        value = raw.get(key)
+        is_negative = isinstance(value, (int, float)) and value < 0
+        if isinstance(value, kind) and not isinstance(value, bool) and not is_negative:
+            meta[key] = value
+        elif key in raw and value is None and key in _SPENT:
             meta[key] = None
     return cast("RunMeta", meta)
+
+
+def _not_told(raw: dict[str, Any], meta: RunMeta) -> list[str]:
+    """The totals that only the events know: those of older writers, who counted events by type and no tokens."""
+    missing = [key for key in _SPENT if key not in meta] if meta["counts"]["llm_calls"] else []
+    return missing if isinstance(raw.get("counts"), dict) else ["counts", *missing]
 
 
 def _of_later_format(raw: dict[str, Any], run_id: str, spec_version: str, started_at: str | None) -> RunMeta:

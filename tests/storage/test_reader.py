@@ -18,11 +18,12 @@ import pytest
 from agentdbg.commands.find_runs import find
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
-from agentdbg.storage import tally
+from agentdbg.owner import describe_owner
+from agentdbg.storage import runfile, tally
 from agentdbg.storage.reader import find_run, get_event, list_runs, load_events, load_run_meta, program_of, run_ids
-from agentdbg.storage.runfile import read_run
+from agentdbg.storage.runfile import is_being_written, read_run
 from tests.storage import handmade
-from tests.storage.handmade import age, as_line, run_json, usual_events, write_run
+from tests.storage.handmade import age, as_line, run_end, run_json, timestamp, tool_call, usual_events, write_run
 from tests.storage.test_dialects import DAMAGED
 
 if TYPE_CHECKING:
@@ -353,12 +354,95 @@ def test_002s_run_json_is_read(tmp_path: Path) -> None:
             "metadata": {"framework": "langchain"},
         },
     )
+    (tmp_path / "runs" / run_id / "events.jsonl").unlink()  # where it is there, it is asked
 
     meta = load_run_meta(run_id, tmp_path)
 
     assert (meta["status"], meta["started_at"]) == ("ok", "2024-01-15T14:32:15.123Z")
     assert meta["counts"] == {"llm_calls": 5, "tool_calls": 12, "errors": 1, "loop_warnings": 0}
     assert meta["metadata"] == {"framework": "langchain"}
+
+
+def test_failed_calls_are_errors_where_events_were_counted_by_type(tmp_path: Path) -> None:
+    """A count of ERROR events leaves out the calls that failed; the run has one number of errors, not two."""
+    run_id = str(uuid.uuid4())
+    failed = tool_call(run_id, 60, payload={"status": "failed", "error": "gone"})
+    events = [*usual_events(run_id)[:-1], failed, run_end(run_id)]
+    told = {key: value for key, value in run_json(run_id).items() if key != "counts"}
+    write_run(tmp_path, run_id, events=events, meta={**told, "event_counts": {"LLM_CALL": 1, "TOOL_CALL": 2}})
+
+    assert load_run_meta(run_id, tmp_path)["counts"] == {
+        "llm_calls": 1,
+        "tool_calls": 2,
+        "errors": 1,
+        "loop_warnings": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("told", "tokens", "cost"),
+    [
+        ({}, 30, 0.25),
+        ({"total_tokens": 7}, 7, 0.25),
+        ({"total_tokens": None, "cost_usd": None}, None, None),
+        ({"total_tokens": -7, "cost_usd": -0.5}, 30, 0.25),
+        ({"total_tokens": "many", "cost_usd": True}, 30, 0.25),
+        ({"total_tokens": 12.5, "cost_usd": {}}, 30, 0.25),
+    ],
+)
+def test_totals_that_run_json_does_not_tell_are_counted(
+    told: dict[str, Any], tokens: int | None, cost: float | None, tmp_path: Path
+) -> None:
+    """Older writers leave them out, and a number that can be none is as good as left out; null says: not known."""
+    run_id = str(uuid.uuid4())
+    events = usual_events(run_id)
+    events[1]["payload"]["cost_usd"] = 0.25
+    write_run(tmp_path, run_id, events=events, meta=run_json(run_id, **told))
+
+    meta = load_run_meta(run_id, tmp_path)
+    assert (meta["total_tokens"], meta["cost_usd"]) == (tokens, cost)
+    assert meta["counts"]["llm_calls"] == 1
+
+
+def test_a_number_below_zero_is_no_count_of_anything(tmp_path: Path) -> None:
+    """It would be shown as it stands: "-3 events were not written"."""
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, meta=run_json(run_id, dropped_events=-3, damaged_lines=2))
+    meta = load_run_meta(run_id, tmp_path)
+
+    assert "dropped_events" not in meta
+    assert meta["damaged_lines"] == 2
+
+
+def test_a_run_json_longer_than_any_of_ours_is_not_read(tmp_path: Path) -> None:
+    """Whoever put it there, listing runs must not take its memory; the events say what it would have said."""
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, meta=run_json(run_id, metadata={"tag": "x" * 2_000_000}))
+
+    meta = load_run_meta(run_id, tmp_path)
+    assert "metadata" not in meta
+    assert meta["counts"]["tool_calls"] == 1
+
+
+def test_half_a_character_in_run_json_costs_that_file_and_no_answer(tmp_path: Path) -> None:
+    """It can be read, but not be sent on: the viewer would fail on it for every run of the list."""
+    run_id = str(uuid.uuid4())
+    raw = json.dumps(run_json(run_id, name="agent")).replace("agent", "\\ud83d").encode()
+    write_run(tmp_path, run_id, meta=raw)
+
+    meta = load_run_meta(run_id, tmp_path)
+    json.dumps(meta, ensure_ascii=False).encode()
+    assert meta["run_name"] == "agent"
+
+
+@pytest.mark.parametrize("ended_at", [None, "never"])
+def test_a_finished_run_that_does_not_say_when_is_counted_again(ended_at: Any, tmp_path: Path) -> None:
+    """When it ended and how long it took stand in its last event."""
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, meta=run_json(run_id, ended_at=ended_at, duration_ms=None))
+
+    meta = load_run_meta(run_id, tmp_path)
+    assert (meta["ended_at"], meta["duration_ms"]) == (timestamp(100), 100)
 
 
 @pytest.mark.parametrize("broken_meta", [False, True])
@@ -385,8 +469,26 @@ def test_a_users_name_is_laid_over_the_recorded_one(tmp_path: Path) -> None:
 
     assert load_run_meta(run_id, tmp_path)["run_name"] == "the good one"
 
-    label.write_text('{"run_name": 7')
-    assert load_run_meta(run_id, tmp_path)["run_name"] == "agent"
+    for unusable in ('{"run_name": 7', '{"run_name": 7}', '{"run_name": ""}', "[]"):
+        label.write_text(unusable)
+        assert load_run_meta(run_id, tmp_path)["run_name"] == "agent"
+
+
+@pytest.mark.parametrize(
+    ("said", "mark"),
+    [
+        ({"outcome": "passed"}, {"outcome": "passed", "why": ""}),
+        ({"outcome": "failed", "why": "wrong sum"}, {"outcome": "failed", "why": "wrong sum"}),
+        ({"outcome": "maybe"}, None),
+        ("passed", None),
+    ],
+)
+def test_what_a_user_marked_a_run_as_is_read_with_it(said: Any, mark: Any, tmp_path: Path) -> None:
+    """`explain` judges a run by its mark, so only the two words that a mark can be count as one."""
+    run_id = write_run(tmp_path)
+    (tmp_path / "runs" / run_id / "label.json").write_text(json.dumps({"mark": said}))
+
+    assert load_run_meta(run_id, tmp_path).get("mark") == mark
 
 
 def _running(tmp_path: Path, events: list[dict[str, Any]], run_id: str, **fields: Any) -> Path:
@@ -456,6 +558,48 @@ def test_asking_never_keeps_the_lock_from_a_writer(tmp_path: Path) -> None:
 
     with path.open("ab") as writer:
         fcntl.flock(writer, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+_HERE, _GONE, _ELSEWHERE = "this process", "a process that is gone", "nobody known"
+
+
+@pytest.mark.parametrize(
+    ("owner", "events", "has_locks", "silent_s", "is_written"),
+    [
+        # Before there is a file, the owner decides.
+        (_HERE, None, True, 0, True),
+        (_GONE, None, True, 0, False),
+        (_ELSEWHERE, None, True, 0, False),
+        # A compressed run is over, whoever made it.
+        (_HERE, "events.jsonl.gz", True, 0, False),
+        # Where there are locks, nobody holding the file means that nobody writes it.
+        (_HERE, "events.jsonl", True, 5, False),
+        (_ELSEWHERE, "events.jsonl", True, 0, False),
+        # Where there are none, the owner decides, and without one how long nothing was written.
+        (_HERE, "events.jsonl", False, 5_000, True),
+        (_GONE, "events.jsonl", False, 5, False),
+        (_ELSEWHERE, "events.jsonl", False, 5, True),
+        (_ELSEWHERE, "events.jsonl", False, 5_000, False),
+    ],
+)
+def test_whether_a_run_is_being_written(
+    owner: str,
+    events: str | None,
+    has_locks: bool,
+    silent_s: int,
+    is_written: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A dead run shown as running is waited for; a running one shown as dead is deleted."""
+    monkeypatch.setattr(runfile, "_HAS_LOCKS", has_locks)
+    known = {_HERE: describe_owner(), _GONE: {**describe_owner(), "started": "1"}, _ELSEWHERE: None}
+    path = None if events is None else tmp_path / events
+    if path is not None:
+        path.write_bytes(as_line(handmade.run_start(str(uuid.uuid4()))))
+
+    asked = None if path is None else str(path)
+    assert is_being_written(asked, known[owner], now=time.time() + silent_s) is is_written
 
 
 def test_a_run_killed_between_its_end_and_run_json_ended_as_recorded(tmp_path: Path) -> None:
