@@ -396,7 +396,7 @@ class Redactor:
         if self._suspicion is None:
             return
         # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
-        kinds = [kind for kind, pattern in self._suspicion.searches.items() if pattern.search(encoded) is not None]
+        kinds = [kind for kind, pattern in self._suspicion.searches if pattern.search(encoded) is not None]
         if not kinds and not self._patterns:
             return
         # Some kinds are found in one text alone, whatever stands around it; most such alarms are false.

@@ -25,11 +25,31 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.token_formats import Shape
 
-__all__ = ["ALL_KINDS", "IN_ONE_TEXT", "NAMED", "ODD_LETTERS", "ORDINARY", "SHAPED", "Suspicion"]
+__all__ = [
+    "ADDRESSES",
+    "ALL_KINDS",
+    "FORMS",
+    "IN_ONE_TEXT",
+    "LOGINS",
+    "NAMED",
+    "ODD_LETTERS",
+    "ORDINARY",
+    "PARTS",
+    "SCHEMES",
+    "SHAPED",
+    "TOKENS",
+    "Suspicion",
+]
 
-NAMED, SHAPED, ORDINARY = "named", "shaped", "ordinary"
-ALL_KINDS = frozenset({NAMED, SHAPED, ORDINARY})
-"""A secret with a name, one known by its shape, and one of a shape that harmless texts often have too."""
+NAMED, SHAPED, FORMS, ORDINARY = "named", "shaped", "forms", "ordinary"
+"""
+A secret with a name, one known by its own shape, one known by the form around it, and one of a shape that harmless
+texts often have too.
+"""
+TOKENS, PARTS, ADDRESSES, SCHEMES, LOGINS = "tokens", "parts", "addresses", "schemes", "logins"
+"""The shapes, each with a scanner of its own: which of them a text may hold is asked when it may hold any."""
+_SHAPES = (TOKENS, PARTS, ADDRESSES, SCHEMES, LOGINS)
+ALL_KINDS = frozenset({NAMED, SHAPED, FORMS, ORDINARY, *_SHAPES})
 IN_ONE_TEXT = frozenset({ORDINARY})
 """Kinds that are found in a text whatever stands around it: no key and no neighbour makes them secret, or harmless."""
 
@@ -77,39 +97,49 @@ _NEARBY = (
 class Suspicion:
     """Which kinds of secret a text may hold."""
 
-    __slots__ = ("searches",)
+    __slots__ = ("_shapes", "searches")
 
     def __init__(self, anywhere: Iterable[str], whole: Iterable[str], *, use_re2: bool = True) -> None:
         named_literals = (*anywhere, *whole)
-        self.searches: dict[str, Any]
-        """For each kind, whose `search` finds whatever in an encoded payload could be a secret of it."""
+        self.searches: tuple[tuple[str, Any], ...]
+        """Kinds, each with a pattern whose `search` finds what in an encoded payload could be a secret of that kind."""
         if use_re2 and HAS_RE2:
             # One expression for all would be one pass, but its states are a product: it takes four times as long until
-            # they have been built, which is what the first hundreds of events of a process do.
-            expressions = {
-                NAMED: _named_expression(tuple(anywhere), tuple(whole)),
-                SHAPED: _shaped_expression(),
-                ORDINARY: "|".join((PREFIXED_ROUGHLY, PAGE_ROUGHLY, _FORTY)),
-            }
-            self.searches = {kind: _pattern(expression) for kind, expression in expressions.items()}
+            # they have been built, which is what the first hundreds of events of a process do. Six stay small.
+            shapes = _shapes()
+            expressions = [
+                *((NAMED, expression) for expression in _named_expressions(tuple(anywhere), tuple(whole))),
+                (SHAPED, "|".join(shapes.values())),
+                (FORMS, "|".join((*ROUGHLY, *TOLD_ROUGHLY))),
+                (ORDINARY, "|".join((PREFIXED_ROUGHLY, PAGE_ROUGHLY, _FORTY))),
+            ]
+            self.searches = tuple((kind, _pattern(expression)) for kind, expression in expressions)
+            self._shapes: dict[str, Any] = {kind: _pattern(part, is_rare=True) for kind, part in shapes.items()}
         else:
             shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
             escapes = (f"u{ord(letter):04x}" for word in named_literals for letter in word if not letter.isascii())
             named_literals += tuple(dict.fromkeys(escapes))
-            self.searches = {NAMED: _Literals((), named_literals, odd_letters=True), SHAPED: shaped, ORDINARY: shaped}
+            named = _Literals((), named_literals, odd_letters=True)
+            self.searches = ((NAMED, named), (SHAPED, shaped), (FORMS, shaped), (ORDINARY, shaped))
+            self._shapes = dict.fromkeys(_SHAPES, shaped)
 
-    def kinds(self, encoded: bytes) -> list[str]:
-        """Of which kinds a text, or an encoded payload, could hold secrets."""
-        return [kind for kind, pattern in self.searches.items() if pattern.search(encoded) is not None]
+    def kinds(self, text: bytes) -> list[str]:
+        """Of which kinds a text could hold secrets, and where it could hold shapes, which of them."""
+        kinds = [kind for kind, pattern in self.searches if pattern.search(text) is not None]
+        if SHAPED in kinds:
+            kinds += [kind for kind, pattern in self._shapes.items() if pattern.search(text) is not None]
+        return kinds
 
 
-def _pattern(expression: str) -> LinearPattern:
+def _pattern(expression: str, *, is_rare: bool = False) -> LinearPattern:
     pattern = LinearPattern(expression, never_capture=True, max_mem=64 << 20)
-    pattern.compile()
+    if not is_rare:
+        pattern.compile()
     return pattern
 
 
-def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
+def _named_expressions(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> tuple[str, str, str]:
+    """What names something, what says so in another way than by a sign behind it, and what heads a column."""
     plain = "|".join(re.escape(word) for word in anywhere if word != "token") or r"[^\x00-\x{10FFFF}]"
     # Of a word that JSON wrote in ASCII its end is enough.
     escaped = dict.fromkeys(filter(None, (escaped_spelling(_end_of(word)) for word in whole)))
@@ -123,8 +153,15 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     )
     everywhere = [word for word in (*anywhere, *whole) if word not in KEYS_OF_OTHER_LANGUAGES]
     every = "|".join(_loosely(word) for word in everywhere if not set(word) & set(" .-"))
-    parts = [
+    assigned = [
         rf"{name}(?:{after})",
+        # A line of a terminal, and what it prints.
+        r"(?:^|[^A-Za-z0-9])(?:\$|>>>) [A-Za-z]",
+        ODD_LETTERS,
+    ]
+    if "token" in anywhere:
+        assigned.append(_token_expression(after))
+    otherwise = [
         rf"(?:^|[ \t\r\n\"'(\[\-]|\\[nrt])-{_NAME}*(?i:{every})",
         rf"(?:config|configure|set|setx|setenv|ENV|ngrok|define)[ \t]+[^\s\"]*(?i:{every})",
         # The value of a pair is judged by the whole of its name, in any spelling.
@@ -135,8 +172,14 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
         rf"(?:set|with|use)_?(?i:[A-Za-z_]*(?:{every}))[A-Za-z0-9_]*\({_SPACE}*{_QUOTE}",
         # A section of a file, and what is indented below a name.
         rf"(?i:{HOLDS_SECRETS}){_NAME}*(?:\]{_LINE_END}|[\"']?:[ \t]*{_LINE_END}+[ \t])",
-        # An element with attributes, the heading of a column, and a column that SQL inserts into.
+        # An element with attributes.
         rf"<(?:[A-Za-z0-9_.\-]+:)?{_NAME}*(?i:{every}){_NAME}*{_SPACE}[^<>]*>",
+        # In other alphabets a name goes on as it began.
+        rf"(?i:{elsewhere}){_NAME}*[\x{{c0}}-\x{{dff}}]{{1,40}}{_NAME}*{_QUOTE}?{_SPACE}*{_SIGN}",
+        *_key_expressions(),
+    ]
+    columns = [
+        # The heading of a column, and a column that SQL inserts into.
         rf"(?i:{every}){_NAME}*</[a-z]+>[^<>]*<(?:td|dd|span|code)",
         rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
         rf"(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}+{_LINE_END}",
@@ -144,16 +187,8 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
         # A row of names, and the rows below it; or before it, with no more than small things between.
         rf"(?i:{every}){_NAME}*\"(?:,\"[^\"\\]*\")*\],(?:\"[^\"\\]*\":(?:[a-z0-9.]+|\"[^\"\\]*\"|\[[0-9,]*\]),)*(?:\"[^\"\\]*\":\[)?\[",
         rf"\]\],(?:\"[^\"\\]*\":[^\[\]{{}}]*,)?\"[^\"\\]*\":\[(?:\"[^\"\\]*\",)*\"[^\"\\]*(?i:{every})",
-        # In other alphabets a name goes on as it began.
-        rf"(?i:{elsewhere}){_NAME}*[\x{{c0}}-\x{{dff}}]{{1,40}}{_NAME}*{_QUOTE}?{_SPACE}*{_SIGN}",
-        # A line of a terminal, and what it prints.
-        r"(?:^|[^A-Za-z0-9])(?:\$|>>>) [A-Za-z]",
-        ODD_LETTERS,
-        *_key_expressions(),
     ]
-    if "token" in anywhere:
-        parts.append(_token_expression(after))
-    return "|".join(parts)
+    return "|".join(assigned), "|".join(otherwise), "|".join(columns)
 
 
 def _end_of(word: str) -> str:
@@ -209,43 +244,52 @@ _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[
 _COLON_PAIRS = (
     r"[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{24}-[0-9a-f]{8}-[0-9a-f]{8}"
     r"|[0-9]{15}\|[A-Za-z0-9_\-]{27}"
-    r"|[0-9a-f]{12}\.[A-Za-z0-9]{30}:|\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43}"
+    r"|[0-9a-f\-]{12}\.[A-Za-z0-9]{30}:|\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43}"
 )
 _FORTY = r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])"
 
 
-def _shaped_expression() -> str:
+def _shapes() -> dict[str, str]:
+    """For each shape the expression that finds whatever its scanner would."""
     begun = [shape for shape in SHAPES if shape.literal[0].isalnum() and not shape.before]
     anywhere = [shape for shape in SHAPES if not shape.literal[0].isalnum() or shape.before]
-    parts = [
-        _BOUNDARY + "(?:" + "|".join([*_by_rest(begun), r"eyJ[A-Za-z0-9_\-]{5,}\."]) + ")",
-        *_by_rest(anywhere),
-        r"PRIVATE KEY(?: BLOCK)?-----|Static key V1-----|PuTTY-User-Key-File-",
-        r"://[^\s\"'<>\\/?#]*@",
-        r"(?i:%3A(?://|%2F%2F)[^\s\"'<>\\/?#]*%40)",
-        r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
-        rf"(?i:bearer|oauth|negotiate|ntlm)(?:{_SPACE}|%20|[\+\\\"'])+[A-Za-z0-9_\-.~+/]{{8}}",
-        rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
-        rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
-        r"(?:-u|--user|--proxy-user|http -a)[= \\\"',]*[A-Za-z0-9_.@+\-${}]*:",
-        (
-            r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login|az login|registry login|oras login"
-            r"|7z|rar)[^\n|;]*[ \"']-p"
-            r"|zip[^\n|;]* -P|redis-cli[^\n|;]* -a"
-            r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -[A-Za-z]*[bu]"
-        ),
-        r"IDENTIFIED BY [^\s]",
-        rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
-        (
-            r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
-            r"(?:[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
-            r"|[0-9a-f]{32}\.[A-Za-z0-9_\-]{16}|00[A-Za-z0-9_\-]{40}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20})"
-            rf"|{_COLON_PAIRS}"
-        ),
-        *ROUGHLY,
-        *TOLD_ROUGHLY,
-    ]
-    return "|".join(parts)
+    shapes = {
+        TOKENS: [
+            _BOUNDARY + "(?:" + "|".join([*_by_rest(begun), r"eyJ[A-Za-z0-9_\-]{5,}\."]) + ")",
+            *_by_rest(anywhere),
+            r"PRIVATE KEY(?: BLOCK)?-----|Static key V1-----|PuTTY-User-Key-File-",
+        ],
+        PARTS: [
+            (
+                r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
+                r"(?:[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
+                r"|[0-9a-f]{32}\.[A-Za-z0-9_\-]{16}|00[A-Za-z0-9_\-]{40}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20})"
+                rf"|{_COLON_PAIRS}"
+            ),
+        ],
+        ADDRESSES: [
+            r"://[^\s\"'<>\\/?#]*@",
+            r"(?i:%3A(?://|%2F%2F)[^\s\"'<>\\/?#]*%40)",
+            r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
+        ],
+        SCHEMES: [
+            rf"(?i:bearer|oauth|negotiate|ntlm)(?:{_SPACE}|%20|\\+[NRT]|[\+\\\"'])+[A-Za-z0-9_\-.~+/]{{8}}",
+            rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
+        ],
+        LOGINS: [
+            rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
+            rf"(?:-u|--user|--proxy-user|http -a)(?:[= \\\"',]|{_SPACE})*[^\s\"':]*:",
+            (
+                r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login|az login|registry login|oras login"
+                r"|7z|rar)[^\n|;]*[ \"']-p"
+                r"|zip[^\n|;]* -P|redis-cli[^\n|;]* -a"
+                r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -[A-Za-z]*[bu]"
+            ),
+            r"IDENTIFIED BY [^\s]",
+            rf"(?i:identified{_SPACE}+by|password){_SPACE}+(?:(?i:password){_SPACE}*\(?{_SPACE}*)?\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
+        ],
+    }
+    return {shape: "|".join(parts) for shape, parts in shapes.items()}
 
 
 def _by_rest(shapes: Iterable[Shape]) -> list[str]:

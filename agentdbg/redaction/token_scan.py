@@ -16,7 +16,7 @@ from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
 from agentdbg.redaction.key_words import word_set
 from agentdbg.redaction.named_forms import named_forms, page_fields, prefixed
-from agentdbg.redaction.suspicion import ORDINARY, SHAPED
+from agentdbg.redaction.suspicion import ADDRESSES, FORMS, LOGINS, ORDINARY, PARTS, SCHEMES, TOKENS
 from agentdbg.redaction.token_formats import SHAPES
 
 if TYPE_CHECKING:
@@ -33,19 +33,20 @@ def shaped_secrets(text: str, kinds: Collection[str]) -> Iterator[Span]:
         yield from prefixed(text)
         yield from page_fields(text)
         yield from _aws_secrets(text)
-    if SHAPED in kinds:
-        yield from _other_shapes(text)
-
-
-def _other_shapes(text: str) -> Iterator[Span]:
-    yield from _provider_tokens(text)
-    yield from _private_keys(text)
-    yield from _jwts(text)
-    yield from _parts_of_fixed_length(text)
-    yield from _url_credentials(text)
-    yield from _schemes(text)
-    yield from _logins(text)
-    yield from named_forms(text)
+    if TOKENS in kinds:
+        yield from _provider_tokens(text)
+        yield from _private_keys(text)
+        yield from _jwts(text)
+    if PARTS in kinds:
+        yield from _parts_of_fixed_length(text)
+    if ADDRESSES in kinds:
+        yield from _url_credentials(text)
+    if SCHEMES in kinds:
+        yield from _schemes(text)
+    if LOGINS in kinds:
+        yield from _logins(text)
+    if FORMS in kinds:
+        yield from named_forms(text)
 
 
 def _provider_tokens(text: str) -> Iterator[Span]:
@@ -135,7 +136,7 @@ _OKTA = re.compile(
     r"(?:(?<![A-Za-z0-9_\-./+])|(?<=\\[nrtbf]))00(?P<signed>[A-Za-z0-9_\-]{40})(?![A-Za-z0-9_\-/+=]|\.\w)"
 )
 _NGROK = re.compile(r"(?<![A-Za-z0-9_\-./])[12][A-Za-z0-9]{26}_(?P<signed>[A-Za-z0-9]{20,22})(?![A-Za-z0-9_\-])")
-_USERINFO = re.compile(r"://(?P<userinfo>[^\s\"'<>\\/?#]*)@")
+_USERINFO = re.compile(r"://(?P<userinfo>[^\s\x00-\x1f\"'<>\\/?#]*)@")
 _LOOSE_USERINFO = re.compile(
     r"://(?P<userinfo>[^\s\"'<>\\/?#@:]{0,80}:[0-9]{0,80}[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]{0,160})@"
 )

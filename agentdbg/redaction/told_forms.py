@@ -31,16 +31,21 @@ _MAKERS = (
     r"hmac|hashlib\.|crypt|hashpw|signwith|pbkdf2|passw(?:or)?d|pw_set|encrypt_string|create_?user|credentials?\.|sendline"
     r"|wifi\.begin"
 )
+_GAP = r"(?:[^A-Za-z0-9\"'\\]|\\+[nrtf]|\\+u[0-9a-fA-F]{4})*"
+"""Spaces of any kind, as they are and as JSON writes them."""
 ROUGHLY = [
-    rf"{_CONNECTS}\([^)]*,",
-    r"(?i:[nysea] (?:pass)?(?:code|pin))[ :=]",
+    rf"{_CONNECTS}\([^()]*[\"'][^\s\"'\\]+{_QUOTE}{_GAP},{_GAP}{_QUOTE}",
+    r"(?i:[nysea] (?:pass)?(?:code|pin))(?: [^ ]{2}|:| =)?:?(?:[ \t]|\\+t)+[*`\"'\\]*[0-9]{3}",
     (
-        rf"(?i:{_WAYS_IN}|{_IN_BETWEEN}|-[ua]|userpwd)[:=,]*[ \t]+[\\\"']*[A-Za-z][^\s\"':%,/]*"
-        r"(?: / |[:%,])[^\s\"'`\\|/:,]{6}"
+        rf"(?i:{_WAYS_IN}|{_IN_BETWEEN}|-[ua]|userpwd)[:=,]*(?:[ \t]|\\+t)+[\\\"']*[A-Za-z][^\s\"':%,/]*"
+        r"(?: / |[:%,])[^\s\"'`|/:,]{6}"
     ),
-    rf"toCharArray|(?i:{_MAKERS})[A-Za-z0-9_.]*[ \t]*[(\\\"']",
+    (
+        rf"toCharArray|(?i:{_MAKERS})[^\s()\\\"',]*(?:\([^()]*|(?:[ \t]|\\+t)+\\*(?:'[^()]*)?)"
+        r"[\"'][^\"'\\\s,]{8}[^\"'\\\s,]*\\*[\"']"
+    ),
     r"[?&]code=[A-Za-z0-9_\-%.]{20}",
-    r" (?:set|changed|reset|updated) to ",
+    r"(?i:password|passcode|passphrase|secret|token)[^\n.]* (?i:set|changed|reset|updated) to [*`\"'\\]*[^\s\"'`*]{5}",
     # Behind the words of a login, on a terminal, and in the commands of protocols.
     r"(?i:pass(?:word|code|phrase)|pwd|passwd)[ \t]+[\\\"'`*]*[^\s\"'`]*[0-9]",
     r"(?i:login|creds|credentials):[ \t]*[\\\"'`]*[A-Za-z][^\s/]*/[^\s]{6}",
