@@ -93,6 +93,7 @@ def test_a_run_that_nobody_closed_is_not_counted_again_to_be_the_latest(
     """Reading a million events takes seconds, and every command without a run asks which one is the latest."""
     run_id = str(uuid.uuid4())
     write_run(tmp_path, run_id, events=usual_events(run_id)[:-1], meta=None)
+    age(tmp_path / "runs" / run_id)  # a folder that was touched just now is looked at twice
     find("latest", tmp_path)
     counted: list[int] = []
     monkeypatch.setattr(tally.Tally, "add", lambda *_: counted.append(1))
