@@ -2,6 +2,7 @@
 /** The list of runs: loaded in pages, searched by the server, changed as runs begin, go on and end. Tells `change`. */
 
 import { mergeRuns } from "../model/runs.js";
+import { PACE_MS, SteadyHeadlines } from "../model/steady.js";
 import { LiveSocket } from "./live.js";
 
 /** @typedef {import("../model/types.js").RunMeta} RunMeta */
@@ -16,14 +17,36 @@ export class RunsData extends EventTarget {
   constructor(api) {
     super();
     this.api = api;
-    /** @type {RunMeta[]} */
-    this.runs = [];
     this.total = 0;
     /** @type {Record<string, number>} */
     this.counts = {};
     this.q = "";
     this.status = "";
     this.isLoaded = false;
+  }
+
+  /** As the server told them. @type {RunMeta[]} */
+  #told = [];
+  /** @type {RunMeta[]} */
+  #shown = [];
+  #headlines = new SteadyHeadlines();
+  #pace = 0;
+
+  /** The runs, with headlines that stand long enough to be read. @returns {RunMeta[]} */
+  get runs() {
+    return this.#shown;
+  }
+
+  /** @param {RunMeta[]} runs as the server told them */
+  set runs(runs) {
+    this.#told = runs;
+    this.#shown = this.#headlines.settle(runs, performance.now());
+    clearTimeout(this.#pace);
+    if (!this.#headlines.isWaiting) return;
+    this.#pace = window.setTimeout(() => {
+      this.runs = this.#told;
+      this.dispatchEvent(new Event("change"));
+    }, PACE_MS);
   }
 
   /** Changes when the runs that came from a run, or those it came from, have. @param {string} runId */
@@ -59,7 +82,7 @@ export class RunsData extends EventTarget {
       const answer = await this.api.json(`/api/runs?${this.#query(NEXT_PAGE, this.runs.length)}`);
       if (request === this.#request) {
         const known = new Set(this.runs.map((run) => run.run_id));
-        this.runs = [...this.runs, ...answer.runs.filter((/** @type {RunMeta} */ run) => !known.has(run.run_id))];
+        this.runs = [...this.#told, ...answer.runs.filter((/** @type {RunMeta} */ run) => !known.has(run.run_id))];
         this.#take(answer);
         if (answer.runs.length === 0) this.total = this.runs.length;
         this.dispatchEvent(new Event("change"));
@@ -93,7 +116,7 @@ export class RunsData extends EventTarget {
   #changed(runs, removed) {
     if (!this.q && !this.status) {
       const before = this.runs.length;
-      this.runs = mergeRuns(this.runs, runs, removed);
+      this.runs = mergeRuns(this.#told, runs, removed);
       this.total = Math.max(this.runs.length, this.total + this.runs.length - before);
       this.dispatchEvent(new Event("change"));
     }
@@ -110,22 +133,22 @@ export class RunsData extends EventTarget {
   update(run) {
     const known = this.get(run.run_id);
     if (!known || (known.status === run.status && known.run_name === run.run_name)) return;
-    this.runs = mergeRuns(this.runs, [run]);
+    this.runs = mergeRuns(this.#told, [run]);
     this.dispatchEvent(new Event("change"));
   }
 
   /** @param {string} runId @param {string} name @returns {Promise<void>} */
   async rename(runId, name) {
     await this.api.post(`/api/runs/${runId}/rename`, { run_name: name });
-    const run = this.get(runId);
-    if (run) this.runs = mergeRuns(this.runs, [{ ...run, run_name: name }]);
+    const run = this.#told.find((one) => one.run_id === runId);
+    if (run) this.runs = mergeRuns(this.#told, [{ ...run, run_name: name }]);
     this.dispatchEvent(new Event("change"));
   }
 
   /** @param {string} runId */
   async remove(runId) {
     await this.api.delete(`/api/runs/${runId}`);
-    this.runs = mergeRuns(this.runs, [], [runId]);
+    this.runs = mergeRuns(this.#told, [], [runId]);
     this.total = Math.max(0, this.total - 1);
     this.dispatchEvent(new Event("change"));
     this.load().catch(() => {});

@@ -3,6 +3,7 @@
 
 import { EVERYTHING } from "../model/filters.js";
 import { counted, formatCount } from "../model/format.js";
+import { SteadyHeadlines } from "../model/steady.js";
 
 const MOST = 10_000;
 const MOST_INSIDE = 1_000;
@@ -85,6 +86,7 @@ export class TableActions {
 
   /** @type {{runs: any[], total: number, advice: string | null} | null} until the first answer nothing is known */
   #listed = null;
+  #headlines = new SteadyHeadlines();
 
   #show() {
     const view = this.#view;
@@ -93,7 +95,8 @@ export class TableActions {
     const known = new Set(runs.map((run) => run.run_id));
     const more = this.#inside.runs.filter((run) => !known.has(run.run_id));
     const all = [...runs, ...more].sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
-    Object.assign(view, { runs: more.length > 0 ? all : runs, total: total + more.length, advice });
+    const shown = this.#headlines.settle(more.length > 0 ? all : runs, performance.now());
+    Object.assign(view, { runs: shown, total: total + more.length, advice });
     Object.assign(view, { isLoaded: true, inside: this.#inside.at, looking: this.#inside.words });
     view.update();
   }

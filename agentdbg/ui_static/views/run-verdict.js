@@ -17,6 +17,7 @@ import {
 import { visibleText } from "../model/details/text.js";
 import { isLowScore, scoresOf } from "../model/run-groups.js";
 import { hasTimes, isImported, nameOf, standing, startOf } from "../model/runs.js";
+import { PACE_MS, Steady } from "../model/steady.js";
 import { isProblem } from "../model/suspects.js";
 import { elapsedOf } from "./row-facts.js";
 
@@ -24,7 +25,6 @@ import { elapsedOf } from "./row-facts.js";
 /** @typedef {import("../model/types.js").Summary} Summary */
 /** @typedef {import("../model/types.js").RunMeta} RunMeta */
 
-const PACE_MS = 2000;
 const SIGNS = {
   "Finished with problems": "problem",
   Paused: "paused",
@@ -57,6 +57,8 @@ export class RunVerdict extends HTMLElement {
   #drawnRun = "";
   /** @type {string | undefined} */
   #drawnPause;
+  /** @type {{runId: string, doing: Steady<string>}} */
+  #steady = { runId: "", doing: new Steady() };
   #renaming = false;
   /** What starts a replay, here and in the menu. @type {HTMLElement[]} */
   #replays = [];
@@ -200,7 +202,7 @@ export class RunVerdict extends HTMLElement {
     this.dataset.full = String(this.isFull);
     this.#elapsed.textContent = formatElapsed(elapsedOf(this.data));
     const running = this.data?.isRunning ?? false;
-    const lines = summary?.verdict.lines.map((line) => (running && line.n === null ? withoutClock(line) : line)) ?? [];
+    const lines = summary?.verdict.lines.map((line) => (running && line.n === null ? this.#doing(line) : line)) ?? [];
     const figures = running ? { ...summary?.figures, duration_ms: 0 } : summary?.figures;
     const key = JSON.stringify([
       this.data?.runId,
@@ -227,6 +229,13 @@ export class RunVerdict extends HTMLElement {
       seen.add(jump.dataset.jump);
     }
     this.#drawFigures(summary);
+  }
+
+  /** What the run does now, once it has done it for long enough. @param {import("../model/types.js").VerdictLine} line */
+  #doing(line) {
+    const runId = this.data?.runId ?? "";
+    if (this.#steady.runId !== runId) this.#steady = { runId, doing: new Steady() };
+    return JSON.parse(this.#steady.doing.of(JSON.stringify(withoutClock(line)), performance.now()) ?? "null") ?? line;
   }
 
   /** @param {RunMeta} run @param {Summary | null} summary */
