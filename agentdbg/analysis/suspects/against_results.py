@@ -193,6 +193,7 @@ _NO_CLAIM = re.compile(
     re.IGNORECASE,
 )
 """Words after which a sentence does not plainly say that something was done."""
+_CLAUSE_ENDS = re.compile(r"[,:;]\s|\s[\u2013-]\s")
 _DID = re.compile(
     r"\b(?:I(?: have|['\u2019]ve)?|we(?: have|['\u2019]ve)?) (?:just |now |also |successfully |already )?"
     r"(sent|e?mailed|booked|cancell?ed|deleted|ordered|scheduled|refunded|transferred|uploaded|paid|reserved"
@@ -240,8 +241,10 @@ def _last_words(story: RunStory, place: int) -> str:
 
 def _claims_alone(sentence: str, tools: list[Step], asked: str) -> bool:
     """Whether a sentence claims that something was done of which no result has a word."""
-    found = None if _NO_CLAIM.search(sentence) else _DID.search(sentence)
+    found = _DID.search(sentence)
     if found is not None:
+        if _NO_CLAIM.search(sentence[: found.end()] + _CLAUSE_ENDS.split(sentence[found.end() :], maxsplit=1)[0]):
+            return False
         if found[0].lower().startswith("your") and only_asks(asked):
             return False
         did = next(part for part in found.groups() if part).lower()[:_STEM]

@@ -32,14 +32,16 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _MAY_BE_RECKONED = re.compile(
     r"\?|\b(?:about|around|approx\w*|average\w*|between|convert\w*|e\.g|equivalent|estimat\w*|example|if|like|likely|mean"
     r"|median|might|nearly|per|perhaps|probably|roughly|say|step|such as|typical\w*|up to|usually|version|within|would"
-    r"|could|business days|hours?|minutes?|minus|plus|times|off|million|billion|thousand)\b|[~\u2248=]"
+    r"|could|business days|hours?|minutes?|minus|plus|times|off|fahrenheit|celsius|kelvin|miles?|feet|foot|inch(?:es)?"
+    r"|pounds|ounces|oz|lbs?|gallons|lit(?:er|re)s?|million|billion|thousand)\b|[~\u2248=]"
     r"|\d\s?[x*\u00d7]\s?\d|https?:",
     re.IGNORECASE,
 )
 _FIGURE = re.compile(r"(?<![\w.,/:#-])\d[\d,]{0,14}(?:\.\d{1,8})?(?![\w/:-]|[.,]\d)")
 _OF_THE_CALL = re.compile(
-    r"(?:^|_)(?:batch|chunk|count|days?|depth|end|height|hours?|interval|k|length|limit|line|lines|max|min|n|num|offset"
-    r"|page|per|port|size|start|temperature|timeout|top|width|x|y|year|zoom)(?:$|_)",
+    r"(?:^|_)(?:angle|at|batch|brightness|celsius|chunk|count|days?|degrees|depth|duration|end|for|height|hours?|interval|k"
+    r"|length|level|limit|line|lines|max|min|minutes?|ms|n|num|offset|page|per|percent|port|position|priority|s|seconds?"
+    r"|size|speed|start|temperature|time|timeout|timestamp|top|ts|ttl|volume|width|x|y|year|zoom)(?:$|_)",
     re.IGNORECASE,
 )
 """Figures that whoever calls may choose."""
@@ -51,7 +53,7 @@ def wrong_sum(story: RunStory) -> Iterator[Ground]:
     weight = 2.5
     for place in story.decisions:
         step = story.steps[place]
-        found = next((one for one in wrong_sums(step.text) if one.said not in story.asked), None)
+        found = next((one for one in wrong_sums(step.text, story.asked) if one.said not in story.asked), None)
         if found is not None:
             words = (
                 code(step.name),
@@ -77,19 +79,28 @@ def figure_from_nowhere(story: RunStory) -> Iterator[Ground]:
             sources.add(step)
             continue
         if after_result and not step.calls and not step.has_tools:
-            new = [one for one in _plainly_said(step.text) if not sources.hold(one) and not figures.give(one)]
+            new = _not_given(_plainly_said(step.text), sources, figures)
             if new:
-                shown = ", ".join(dict.fromkeys(new[:4]))
-                told = "a figure" if len(set(new)) == 1 else "figures"
                 words = (
                     code(step.name),
-                    f" #{step.number} says {told} that nothing before it holds or gives: ",
-                    quote(cut(shown, 80)),
-                    ".",
+                    f" #{step.number} says ",
+                    quote(cut(", ".join(new[:4]), 80)),
+                    "; nothing before it holds that, and no simple sum of what does.",
                 )
                 yield Ground("figure_from_nowhere", place, weight, line(step.number, *words), (place,))
                 weight *= _FADES
         figures.add(step.text)
+
+
+def _not_given(said: list[str], sources: Sources, figures: Figures) -> list[str]:
+    """The figures that were not given, nor follow from those that were and from one another."""
+    left, before = list(dict.fromkeys(said)), len(said) + 1
+    while len(left) < before:
+        before = len(left)
+        known = [one for one in left if sources.hold(one) or figures.give(one)]
+        left = [one for one in left if one not in known]
+        figures.add(" ".join(known))
+    return left
 
 
 def _is_one_agent(story: RunStory) -> bool:
@@ -125,7 +136,8 @@ def gave_figure_from_nowhere(story: RunStory) -> Iterator[Ground]:
                     code(asking.name),
                     f" #{asking.number} gave ",
                     code(step.name),
-                    f" #{step.number} the {name} {value}, which nothing before it holds or gives.",
+                    f" #{step.number} the {name} {value}; ",
+                    "nothing before it holds that, and no simple sum of what does.",
                 )
                 evidence = (step.by, story.steps.index(step))
                 yield Ground("gave_figure_from_nowhere", step.by, weight, line(asking.number, *words), evidence)

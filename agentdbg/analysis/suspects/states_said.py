@@ -36,7 +36,8 @@ _SHORTEST_WORD = 4
 _LONGEST_ID = 64
 _OTHERWISE = re.compile(
     r"\?|\b(?:not|no|never|if|unless|whether|would|could|should|might|may|(?<!at )once|when|until|was|were|had|before"
-    r"|after|from|only|except|again|soon|tomorrow|next|other|another|all|both|no longer|so that|will|to be)\b|n['\u2019]t\b",
+    r"|after|from|only|except|again|soon|tomorrow|next|other|another|all|both|no longer|so that|will|to be)\b"
+    r"|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _SIGNS = {"$": "usd", "\u20ac": "eur", "\u00a3": "gbp", "\u00a5": "jpy"}
@@ -92,8 +93,9 @@ def other_state(sentences: Iterable[str], results: Sequence[Step]) -> Denied | N
     named = "|".join([*map(re.escape, ids), *things])
     if not named:
         return None
+    number, aside = r"(?:\s*[\"'(#*_`]*[\w-]*\d[\w-]*)?[\"')*_`]*", r"(?:\s*\([^()]{0,40}\))?"
     says = re.compile(
-        rf"(?<!\w)(?:{named})(?!\w)[^.,;:]{{0,30}}?\b(?:is|are)(?: now| still| currently| already| indeed)? ({_ALL})\b",
+        rf"(?<!\w)(?:{named})(?!\w){number}{aside}\s+(?:is|are)(?: now| still| currently| already| indeed)? ({_ALL})\b",
         re.IGNORECASE,
     )
     for sentence in sentences:

@@ -49,6 +49,14 @@ _DOUBTS = re.compile(
     r"|hex|binary|about|approximately|roughly|puzzle|suppose)\b|n['\u2019]t\b|\u2260|\u2248",
     re.IGNORECASE,
 )
+_OTHER_ARITHMETIC = re.compile(
+    r"\b(?:boolean|bitwise|clock|congruen\w*|field of|javascript|mod(?:ulo|ular)?|o['\u2019]clock|puzzle|string"
+    r"|typescript|xor)\b",
+    re.IGNORECASE,
+)
+"""Where `1 + 1 = 1` and `10 + 5 = 3` are right."""
+_THOUSANDS = re.compile(r"\d{1,3}\.\d{3}(?!\d)")
+"""`1.200` may be a thousand and two hundred."""
 _SHARE = re.compile(r"(?<![\w.,])(\d[\d,]{0,14}(?:\.\d{1,8})?)\s?(?:%|percent)")
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]{0,14}(?:\.\d{1,8})?(?!\w|\.\d)")
 
@@ -60,14 +68,18 @@ class WrongSum(NamedTuple):
     right: str
 
 
-def wrong_sums(text: str) -> Iterator[WrongSum]:
-    """The equations of a text that do not come out."""
+def wrong_sums(text: str, asked: str = "") -> Iterator[WrongSum]:
+    """The equations of a text that do not come out; none where something else than plain arithmetic was asked for."""
+    if _OTHER_ARITHMETIC.search(asked) or _OTHER_ARITHMETIC.search(text[:_LONGEST]):
+        return
     plain = _CODE.sub(" ", text[:_LONGEST]).replace(r"\times", "\u00d7").replace(r"\$", "$").replace("**", "")
     for found in _EQUATION.finditer(plain):
         begin = found.start() + len(found[0]) - len(found[0].lstrip())
         before, after = plain[:begin], plain[found.end() :]
         around = before.rpartition("\n")[2][-120:] + after.partition("\n")[0][:120]
         if _BEFORE.search(before[-12:]) or _AFTER.match(after[:12]) or _DOUBTS.search(around):
+            continue
+        if _THOUSANDS.search(found[0]):
             continue
         terms = list(_TERM.finditer(found["left"]))
         comes_to = _comes_to(terms, found["right"], found["unit"])

@@ -178,6 +178,7 @@ def test_trying_again_after_a_change_and_searching_files_is_no_loop() -> None:
     [
         ("get_order", "I have added two checked bags to your reservation."),
         ("get_order", "I have upgraded your plan to Flex Plus."),
+        ("get_order", "Your membership has been changed: it is frozen, and no fees are due."),
         ("buscar_citas", "Su cita del martes ha sido cancelada."),
         ("termin_suchen", "Ihr Termin wurde storniert."),
         ("get_order", "Votre commande a été annulée."),
