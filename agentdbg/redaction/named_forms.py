@@ -75,8 +75,10 @@ ROUGHLY = [
     rf"(?:{_SPACES}(?:-[pPktawANX]|/p(?:ass)?[: ])|login)(?:[ =\t]|\\+t)?[\\\"'&]*[A-Za-z0-9+/_\-.~!@#$%^&*]{{6}}",
     rf"{_LOGS_IN}\([^)]*,",
     r"SecureString|masterauth|openssl[^\n|;]* -|[ \t]/p:[\\\"']*[^\s\"'\\]{6}|simple_bind|WiFi\.begin|bindAsync",
-    rf"echo{_TABS}[^\n|]*\|{_TABS}*(?:(?:docker|podman|helm|gh|az|oc)[^\n|]*(?:login|stdin)|sudo|passwd|chpasswd"
-    rf"|[^\n|]*(?:(?:secrets?|env|var|variables?){_TABS}|-(?:data-file|secret-file|password-fd|passphrase-fd)))",
+    (
+        rf"echo{_TABS}[^\n|]*\|{_TABS}*(?:(?:docker|podman|helm|gh|az|oc)[^\n|]*(?:login|stdin)|sudo|passwd|chpasswd"
+        rf"|[^\n|]*(?:(?:secrets?|env|var|variables?){_TABS}|-(?:data-file|secret-file|password-fd|passphrase-fd)))"
+    ),
     r"htpasswd|net use|smbclient|(?:secrets?|keys) +(?:versions +)?(?:set|put|add|create)",
     r"create +secret|kv put|put-parameter|add_user|change_password",
 ]
