@@ -166,7 +166,9 @@ class ValueEncoder:
         return self._tagged("opaque", c=why)
 
     def _object(self, value: Any, kind: type, depth: int) -> Any:
-        self.holds_bytes |= kind is bytes or kind is bytearray
+        if kind is bytes or kind is bytearray:
+            self.holds_bytes = True
+            self._take_bytes(len(value))
         simple = _SIMPLE.get(kind)
         if simple is not None:
             return self._tagged(simple[0], **simple[1](value))
@@ -179,6 +181,11 @@ class ValueEncoder:
             return self._tagged("own", c=path, v=self.encode(own_codecs[path].dump(value), depth + 1))
         # What was made inside a function, or is not what its name says, could not be found again.
         return self._instance(value, kind, path, depth) if loaded_class(path) is kind else self._opaque(path)
+
+    def _take_bytes(self, count: int) -> None:
+        self._characters_left -= 2 * count  # as text they are hardly less
+        if self._characters_left < 0:
+            raise TooLarge
 
     def _collection(self, value: Any, kind: type, depth: int) -> Any:
         if kind is tuple:
@@ -207,6 +214,7 @@ class ValueEncoder:
             return self._opaque(f"numpy:{dtype}")
         if value.shape == () and static_attribute(type(value), "tolist") is not None and not hasattr(value, "__len__"):
             return self._tagged("numpy", d=dtype, v=self.encode(value.item()))
+        self._take_bytes(value.nbytes)
         data = base64.b64encode(value.tobytes()).decode()
         return self._tagged("ndarray", d=dtype, s=[int(side) for side in value.shape], v=data)
 

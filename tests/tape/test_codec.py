@@ -10,6 +10,7 @@ import enum
 import pathlib
 import sys
 import threading
+import tracemalloc
 import types
 import uuid
 from typing import Any, NamedTuple
@@ -264,6 +265,19 @@ def test_a_program_can_teach_its_own_types() -> None:
         from agentdbg.tape import codec
 
         codec.own_codecs.clear()
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_bytes_have_the_same_budget_as_text(kind: type[bytes | bytearray]) -> None:
+    """A tool that returns a video would cost as many seconds as it has, and seven times its memory."""
+    value = kind(60_000_000)
+    tracemalloc.start()
+    with pytest.raises(TooLarge):
+        ValueEncoder().encode({"frames": [value]})
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert taken < 1_000_000
 
 
 def test_a_value_that_contains_itself_or_one_thing_over_and_over_ends() -> None:
