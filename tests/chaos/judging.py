@@ -107,7 +107,11 @@ class Chaos:
 
     def _end(self, agent: subprocess.Popen[bytes], way: str, told: _Told, errors: Any) -> None:
         end = time.monotonic() + _LONGEST_END_SECONDS
-        if way == "kill":
+        if agent.poll() is not None and way != "left alone":
+            self.wrong.append(
+                f"agent {self._number} ended by itself with {agent.returncode}: {_end_of(_all_of(errors))}"
+            )
+        elif way == "kill":
             os.killpg(agent.pid, signal.SIGKILL)
         elif way != "left alone":
             while agent.poll() is None and time.monotonic() < end:
