@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.redaction.assigned_values import is_harmless, read_quoted
 from agentdbg.redaction.key_words import names_a_key
 from agentdbg.redaction.keys import is_drawn, is_told, is_uuid, looks_random
-from agentdbg.redaction.told_forms import told_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +109,6 @@ def named_forms(text: str) -> Iterator[Span]:
             if looks_random(secret) or is_drawn(secret) or (pattern is _ELEMENT and is_told(secret)):
                 yield found.span("secret")
     yield from _commands(text)
-    yield from told_forms(text)
     yield from _webhooks(text)
     yield from _marked(text)
     for pattern in (*((_PGPASS,) if _holds_any(text, _PORTS) else ()), _ORACLE, *((_JWK,) if "kty" in text else ())):

@@ -38,18 +38,19 @@ __all__ = [
     "SCHEMES",
     "SHAPED",
     "TOKENS",
+    "TOLD",
     "Suspicion",
 ]
 
-NAMED, SHAPED, FORMS, ORDINARY = "named", "shaped", "forms", "ordinary"
+NAMED, SHAPED, FORMED, ORDINARY = "named", "shaped", "formed", "ordinary"
 """
 A secret with a name, one known by its own shape, one known by the form around it, and one of a shape that harmless
 texts often have too.
 """
 TOKENS, PARTS, ADDRESSES, SCHEMES, LOGINS = "tokens", "parts", "addresses", "schemes", "logins"
-"""The shapes, each with a scanner of its own: which of them a text may hold is asked when it may hold any."""
-_SHAPES = (TOKENS, PARTS, ADDRESSES, SCHEMES, LOGINS)
-ALL_KINDS = frozenset({NAMED, SHAPED, FORMS, ORDINARY, *_SHAPES})
+FORMS, TOLD = "forms", "told"
+"""The shapes and forms, each with a scanner of its own: which of them a text may hold is asked when it may hold any."""
+ALL_KINDS = frozenset({NAMED, SHAPED, FORMED, ORDINARY, TOKENS, PARTS, ADDRESSES, SCHEMES, LOGINS, FORMS, TOLD})
 IN_ONE_TEXT = frozenset({ORDINARY})
 """Kinds that are found in a text whatever stands around it: no key and no neighbour makes them secret, or harmless."""
 
@@ -97,7 +98,7 @@ _NEARBY = (
 class Suspicion:
     """Which kinds of secret a text may hold."""
 
-    __slots__ = ("_shapes", "searches")
+    __slots__ = ("_scanners", "searches")
 
     def __init__(self, anywhere: Iterable[str], whole: Iterable[str], *, use_re2: bool = True) -> None:
         named_literals = (*anywhere, *whole)
@@ -106,28 +107,37 @@ class Suspicion:
         if use_re2 and HAS_RE2:
             # One expression for all would be one pass, but its states are a product: it takes four times as long until
             # they have been built, which is what the first hundreds of events of a process do. Six stay small.
-            shapes = _shapes()
+            shapes, forms = _shapes(), {FORMS: "|".join(ROUGHLY), TOLD: "|".join(TOLD_ROUGHLY)}
             expressions = [
                 *((NAMED, expression) for expression in _named_expressions(tuple(anywhere), tuple(whole))),
                 (SHAPED, "|".join(shapes.values())),
-                (FORMS, "|".join((*ROUGHLY, *TOLD_ROUGHLY))),
+                (FORMED, "|".join(forms.values())),
                 (ORDINARY, "|".join((PREFIXED_ROUGHLY, PAGE_ROUGHLY, _FORTY))),
             ]
             self.searches = tuple((kind, _pattern(expression)) for kind, expression in expressions)
-            self._shapes: dict[str, Any] = {kind: _pattern(part, is_rare=True) for kind, part in shapes.items()}
+            self._scanners: dict[str, dict[str, Any]] = {
+                kind: {scanner: _pattern(expression, is_rare=True) for scanner, expression in parts.items()}
+                for kind, parts in ((SHAPED, shapes), (FORMED, forms))
+            }
         else:
             shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
             escapes = (f"u{ord(letter):04x}" for word in named_literals for letter in word if not letter.isascii())
             named_literals += tuple(dict.fromkeys(escapes))
             named = _Literals((), named_literals, odd_letters=True)
-            self.searches = ((NAMED, named), (SHAPED, shaped), (FORMS, shaped), (ORDINARY, shaped))
-            self._shapes = dict.fromkeys(_SHAPES, shaped)
+            self.searches = ((NAMED, named), (SHAPED, shaped), (FORMED, shaped), (ORDINARY, shaped))
+            self._scanners = {
+                SHAPED: dict.fromkeys((TOKENS, PARTS, ADDRESSES, SCHEMES, LOGINS), shaped),
+                FORMED: dict.fromkeys((FORMS, TOLD), shaped),
+            }
 
     def kinds(self, text: bytes) -> list[str]:
-        """Of which kinds a text could hold secrets, and where it could hold shapes, which of them."""
-        kinds = [kind for kind, pattern in self.searches if pattern.search(text) is not None]
-        if SHAPED in kinds:
-            kinds += [kind for kind, pattern in self._shapes.items() if pattern.search(text) is not None]
+        """Of which kinds a text could hold secrets, and for which of the scanners of these."""
+        kinds: list[str] = []
+        for kind, pattern in self.searches:
+            if pattern.search(text) is not None:
+                kinds.append(kind)
+                scanners = self._scanners.get(kind, {}).items()
+                kinds += [scanner for scanner, narrower in scanners if narrower.search(text) is not None]
         return kinds
 
 

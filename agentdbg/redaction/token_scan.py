@@ -16,8 +16,9 @@ from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
 from agentdbg.redaction.key_words import word_set
 from agentdbg.redaction.named_forms import named_forms, page_fields, prefixed
-from agentdbg.redaction.suspicion import ADDRESSES, FORMS, LOGINS, ORDINARY, PARTS, SCHEMES, TOKENS
+from agentdbg.redaction.suspicion import ADDRESSES, FORMS, LOGINS, ORDINARY, PARTS, SCHEMES, TOKENS, TOLD
 from agentdbg.redaction.token_formats import SHAPES
+from agentdbg.redaction.told_forms import told_forms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -47,6 +48,8 @@ def shaped_secrets(text: str, kinds: Collection[str]) -> Iterator[Span]:
         yield from _logins(text)
     if FORMS in kinds:
         yield from named_forms(text)
+    if TOLD in kinds:
+        yield from told_forms(text)
 
 
 def _provider_tokens(text: str) -> Iterator[Span]:
