@@ -1,7 +1,8 @@
 """
 Spans that were events of ours before they were pushed, as the events they were.
 
-Every such span carries its event whole, and those that have no length as span events. Ids are given anew by the caller,
+Every such span carries its event whole, and those that have no length as span events; a lean one says what it says in
+the words of the conventions. Ids are given anew by the caller,
 because the run they came from may be here too; where a payload names other events, these ids are changed with them.
 """
 
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import EVENT_TYPES
+from agentdbg.events.facts import amount
 from agentdbg.interop.drafts import Step, read_arguments
-from agentdbg.interop.otel.conventions import AgentDbg
-from agentdbg.interop.otel.spans_out import span_id_of
+from agentdbg.interop.otel.conventions import AgentDbg, GenAI
+from agentdbg.interop.otel.spans_out import LOOP_FACTS, span_id_of
 from agentdbg.interop.shapes import as_dict, as_list, as_number, as_word
+from agentdbg.interop.span_steps import said_in, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +94,8 @@ def told_run(span: Span) -> ToldRun | None:
 def told_steps(span: Span, rename: Callable[[str], str]) -> list[tuple[int, Step]]:
     """The events a span was, each with its place in the run; `rename` gives an event the id it has here."""
     step = _step(span.attributes, span.ended_ms, rename)
+    if step is not None and AgentDbg.PAYLOAD not in span.attributes:
+        _fill(step, span)
     own = [] if step is None else [(as_number(span.attributes.get(AgentDbg.SEQUENCE)), step)]
     return own + _moments(span, rename)
 
@@ -114,6 +119,8 @@ def _moments(span: Span, rename: Callable[[str], str]) -> list[tuple[int, Step]]
     for event in span.events:
         step = _step(event.attributes, event.at_ms, rename)
         if step is not None:
+            if AgentDbg.PAYLOAD not in event.attributes:
+                step.fields.update(_said_of_moment(step.event_type, event.attributes))
             found.append((as_number(event.attributes.get(AgentDbg.SEQUENCE)), step))
     return found
 
@@ -136,6 +143,33 @@ def _step(attributes: dict[str, Any], at_ms: float | None, rename: Callable[[str
         is_span=event_type == "STATE_UPDATE" and "span" in meta,
         is_told=True,
     )
+
+
+def _fill(step: Step, span: Span) -> None:
+    """Take what a span that was sent without its event says in the words of the conventions."""
+    said = step_of(span)
+    if said.event_type != step.event_type:
+        return
+    step.fields.update(said.fields)
+    if step.event_type == "STATE_UPDATE":  # only what lasted has a span of its own
+        step.meta, step.is_span = {"span": step.name}, True
+    elif step.event_type == "LLM_CALL":
+        step.fields["cost_usd"] = amount(span.attributes.get(AgentDbg.COST_USD))
+    elif step.event_type == "TOOL_CALL":  # a failed one may have a result, too
+        step.fields["result"] = read_arguments(said_in(span.attributes).get("output"))
+
+
+def _said_of_moment(event_type: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    if event_type == "ERROR":
+        names = {
+            "error_type": GenAI.EXCEPTION_TYPE,
+            "message": GenAI.EXCEPTION_MESSAGE,
+            "stack": GenAI.EXCEPTION_STACK,
+        }
+        return {key: attributes[name] for key, name in names.items() if name in attributes}
+    if event_type == "LOOP_WARNING":
+        return {key: attributes[name] for key, name in LOOP_FACTS.items() if name in attributes}
+    return {}
 
 
 def _is_type(name: str) -> bool:

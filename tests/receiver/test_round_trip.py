@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _OURS = ("owner", "agentdbg_version", "run_id", "metadata", "event_counts", "guardrails", "last_event_ts", "replay")
 
 
-def pushed(data_dir: Path, batch: int = 10_000, *, openinference: bool = False) -> list[bytes]:
+def pushed(data_dir: Path, batch: int = 10_000, *, openinference: bool = False, lean: bool = False) -> list[bytes]:
     """The requests `agentdbg push latest` makes."""
     meta = load_run_meta("latest", data_dir)
     outline = Outline()
-    maker = SpanMaker(meta["run_id"], openinference_names=openinference)
+    maker = SpanMaker(meta["run_id"], openinference_names=openinference, lean=lean)
     nodes = [node for event in load_events("latest", data_dir) for node in outline.take(event)]
     spans = [encode_span(maker.make(node, meta)) for node in [*nodes, *outline.finish()]]
     return [
@@ -136,6 +136,40 @@ def test_every_event_comes_back(
     monkeypatch.setenv("AGENTDBG_DATA_DIR", str(there))
 
     check(data_dir, there, received(receiving, bodies, there))
+
+
+@pytest.mark.parametrize("openinference", [False, True])
+def test_a_lean_push_comes_back_with_every_call(
+    receiving: Receiving,
+    data_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    openinference: bool,
+) -> None:
+    """Without its stored events a trace still says which model answered what, what it used, and what tools gave."""
+    record_everything()
+    bodies = pushed(data_dir, openinference=openinference, lean=True)
+    there = tmp_path / "there"
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(there))
+    events = received(receiving, bodies, there)
+    first, second = load_run_meta("latest", data_dir), load_run_meta("latest", there)
+
+    def calls(told: list[dict[str, Any]]) -> list[Any]:
+        found = [event["payload"] for event in told if event["event_type"] in ("LLM_CALL", "TOOL_CALL")]
+        keys = ("model", "temperature", "tool_name", "args", "result", "status", "cost_usd")
+        return [
+            [call.get(key) for key in keys]
+            + [(call.get("usage") or {}).get("total_tokens"), (call["error"] or {}).get("message")]
+            for call in found
+        ]
+
+    assert calls(events) == calls([dict(event) for event in load_events("latest", data_dir)])
+    assert [event["name"] for event in events if "span" in event["meta"]] == ["_nested"]
+    assert {**first["counts"], "tokens": first["total_tokens"], "cost": first["cost_usd"]} == {
+        **second["counts"],
+        "tokens": second["total_tokens"],
+        "cost": second["cost_usd"],
+    }
 
 
 def test_a_failed_run_comes_back_failed(

@@ -130,7 +130,7 @@ def _messages(item: Any, speaker: str = "user") -> list[dict[str, Any]]:
     if role == "tool" and not _has_results(content):
         response = {"type": "tool_call_response", "response": content}
         return [{"role": "tool", "parts": [_with_id(response, item)]}]
-    parts = _parts(content)
+    parts = _with_thought(item, _parts(content))
     if isinstance(item.get("refusal"), str):
         parts.append(_text(item["refusal"]))
     for key in ("tool_calls", "function_call"):
@@ -144,6 +144,14 @@ def _messages(item: Any, speaker: str = "user") -> list[dict[str, Any]]:
         parts = [_text(encode_json(item).decode())]
     name = item.get("name")
     return _split(role, parts, name if isinstance(name, str) else None)
+
+
+def _with_thought(item: dict[str, Any], parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The parts of a message, with what was thought where that stands beside its content."""
+    thought = as_word(item.get("reasoning_content")) or as_word(item.get("reasoning"))
+    if not thought or any(part["type"] == "reasoning" for part in parts):
+        return parts
+    return [{"type": "reasoning", "content": thought}, *parts]
 
 
 def _is_pair(item: Any) -> bool:

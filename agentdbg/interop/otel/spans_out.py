@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from agentdbg.events import Event, RunMeta
     from agentdbg.interop.otel.outline import Moment, Node
 
-__all__ = ["SpanEvent", "SpanMaker", "span_id_of", "trace_id_of"]
+__all__ = ["LOOP_FACTS", "SpanEvent", "SpanMaker", "span_id_of", "trace_id_of"]
 
 _ROOT = "run"
+_MESSAGE = "agentdbg.message"
 _COPIES = (AgentDbg.PAYLOAD, AgentDbg.META, AgentDbg.RUN_END)
 """What holds an event as it is stored."""
-_LOOP_FACTS = {
+LOOP_FACTS = {
     "kind": AgentDbg.LOOP_KIND,
     "severity": AgentDbg.LOOP_SEVERITY,
     "pattern": AgentDbg.LOOP_PATTERN,
@@ -105,7 +106,9 @@ class SpanMaker:
         """The span of one node; `meta` is what is known of the run now."""
         span = self._make(node, meta)
         if self._lean:
-            for attributes in (span.attributes, *(event.attributes for event in span.events)):
+            # What a person said stands nowhere else.
+            moments = [event.attributes for event in span.events if event.name != _MESSAGE]
+            for attributes in (span.attributes, *moments):
                 for copy in _COPIES:
                     attributes.pop(copy, None)
         return span
@@ -223,7 +226,7 @@ def _span_event(moment: Moment) -> SpanEvent:
         name = GenAI.EXCEPTION
         attributes.update(_exception(payload))
     elif kind == LOOP:
-        attributes.update({attribute: payload.get(key) for key, attribute in _LOOP_FACTS.items()})
+        attributes.update({attribute: payload.get(key) for key, attribute in LOOP_FACTS.items()})
     return SpanEvent(name, timestamp_ms(event["ts"]), attributes)
 
 

@@ -30,6 +30,10 @@ def _text(content: str) -> dict[str, Any]:
             [{"role": "user", "parts": [_text("a"), _text("b")], "name": "ann"}],
         ),
         (
+            [{"role": "assistant", "reasoning_content": "hm", "content": "a"}],
+            [{"role": "assistant", "parts": [{"type": "reasoning", "content": "hm"}, _text("a")]}],
+        ),
+        (
             [{"role": "tool", "tool_call_id": "c1", "content": "12"}],
             [{"role": "tool", "parts": [{"type": "tool_call_response", "response": "12", "id": "c1"}]}],
         ),
@@ -110,7 +114,20 @@ def _text(content: str) -> dict[str, Any]:
             [{"role": "user", "parts": [{"type": "document", "title": "a.pdf"}]}],
         ),
     ],
-    ids=["text", "pair", "developer", "parts", "tool", "anthropic", "responses", "gemini", "uri", "blob", "unknown"],
+    ids=[
+        "text",
+        "pair",
+        "developer",
+        "parts",
+        "thought",
+        "tool",
+        "anthropic",
+        "responses",
+        "gemini",
+        "uri",
+        "blob",
+        "unknown",
+    ],
 )
 def test_a_prompt_becomes_messages(prompt: Any, messages: list[dict[str, Any]]) -> None:
     """One broken message and a strict backend shows none of them."""
