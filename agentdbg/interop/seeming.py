@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.bounded.files import read_start
 from agentdbg.interop.shapes import as_dict, as_list
 
 if TYPE_CHECKING:
@@ -138,10 +137,7 @@ def seems_to_be(source: Source) -> str:
     """What a file that is not text is, with what to do; empty where it may be read."""
     if source.is_folder:
         return ""
-    try:
-        head = read_start(source.path, _HEAD)
-    except OSError:
-        return ""
+    head = source.head
     found = next((said for magic, said in _MAGIC if head.startswith(magic)), "")
     if not found and head.lstrip().lower().startswith(_PAGE):
         return "is a web page; if it was shared by AgentDbg, ask for the run as JSON (`agentdbg export`)"

@@ -38,6 +38,8 @@ _LONGEST_FILE = 32 << 20
 _ANY_SIZE = 1 << 50
 _EVENT_FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,40})?\.json")
 _MOST_OTHERS = 3
+_HEAD = 4096
+_ZIP = b"PK"
 _EVENT_HEAD = 1 << 20
 _FIRST_LINE = 1 << 20
 _LAST_MS = 253_402_300_800_000
@@ -62,7 +64,7 @@ class Source:
 
     def forget(self) -> None:
         """Let go of what was read; it is read again when it is asked for."""
-        for name in ("content", "documents"):
+        for name in ("content", "documents", "head"):
             self.__dict__.pop(name, None)
 
     @property
@@ -76,9 +78,17 @@ class Source:
         files = event_files(self.path) if self.is_folder else [self.path]
         return sum(file.stat().st_size for file in files)
 
-    @property
+    @cached_property
     def is_folder(self) -> bool:
         return self.path.is_dir()
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes as they lie there; none of a folder, or of what cannot be read."""
+        try:
+            return read_start(self.path, _HEAD)
+        except OSError:
+            return b""
 
     @property
     def stem(self) -> str:

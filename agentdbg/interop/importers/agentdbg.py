@@ -60,6 +60,8 @@ def read(source: Source) -> Iterator[StoredCopy | EntryProblem]:
 
 def _head(source: Source) -> dict[str, Any] | None:
     """What stands before the events in an export as we write it: one line."""
+    if b'"spec_version"' not in source.head:
+        return None
     with source.open() as file:
         line = file.readline(_LONGEST_HEAD).rstrip(b"\r\n")
     if not line.endswith(_OPENING):

@@ -40,7 +40,8 @@ _SCALES = {"k": 1_000, "M": 1_000_000}
 def recognises(source: Source) -> bool:
     if source.is_folder or source.is_zip:
         return False
-    return _START.search(source.content[:100_000].decode("utf-8", "replace")) is not None
+    head = source.content[:100_000]
+    return b"# aider chat started at" in head and _START.search(head.decode("utf-8", "replace")) is not None
 
 
 def read(source: Source) -> Iterator[RunDraft]:
