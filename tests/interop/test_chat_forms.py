@@ -149,6 +149,29 @@ def test_pairs_that_call_functions_find_their_results(tmp_path: Path, data_dir: 
     ]
 
 
+def test_calls_in_tags_find_their_results(tmp_path: Path, data_dir: Path) -> None:
+    """Models that are trained to write calls as tagged text do so in the collections they are trained from."""
+    calls = "".join(
+        f'<tool_call>\n{{"name": "look", "arguments": {{"at": "{at}"}}}}\n</tool_call>\n' for at in ("<weir>", "dam")
+    )
+    results = '<tool_response>\n{"name": "look", "content": "gone"}\n</tool_response><tool_response>[1]</tool_response>'
+    said = [
+        {"from": "human", "value": "Mend it."},
+        {"from": "gpt", "value": f"<think>First look.</think>\n{calls}"},
+        {"from": "tool", "value": results},
+        {"from": "gpt", "value": "Done."},
+    ]
+    events = imported(write(tmp_path / "tags.json", [{"conversations": said}]), data_dir)
+    used = [event["payload"] for event in events if event["event_type"] == "TOOL_CALL"]
+    (first, _) = [event["payload"]["response"] for event in events if event["event_type"] == "LLM_CALL"]
+
+    assert [(call["tool_name"], call["args"], call["result"]) for call in used] == [
+        ("look", {"at": "<weir>"}, "gone"),
+        ("look", {"at": "dam"}, [1]),
+    ]
+    assert first["content"] == "<think>First look.</think>"
+
+
 def test_pairs_of_from_and_value_are_a_chat(tmp_path: Path, data_dir: Path) -> None:
     """The form of most collections of chats for training."""
     said = [

@@ -7,6 +7,7 @@ pydantic-ai keeps requests and responses of parts, LangChain writes messages as 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from agentdbg.interop.drafts import read_arguments
@@ -20,6 +21,8 @@ _ITEMS = frozenset(
     {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"}
 )
 _LOOKED_AT = 50
+_TAGGED_CALL = re.compile(r"<tool_call>([^<]*(?:<(?!/tool_call>)[^<]*)*)</tool_call>")
+_TAGGED_RESULT = re.compile(r"<tool_response>([^<]*(?:<(?!/tool_response>)[^<]*)*)</tool_response>")
 _SHAREGPT = {
     **dict.fromkeys(("human", "user"), "user"),
     **dict.fromkeys(("gpt", "chatgpt", "assistant", "model", "bot", "bard", "bing"), "assistant"),
@@ -97,22 +100,41 @@ class _Chat:
         self._is_open = False
 
     def _of_sharegpt(self, role: str, value: Any) -> None:
-        """A pair of `from` and `value`; calls stand in turns of their own, and results follow in their order."""
+        """
+        A pair of `from` and `value`. Calls stand in turns of their own, or in tags within an answer, and have no ids:
+        results follow in their order.
+        """
+        text = as_word(value)
         if role == "call":
             read = read_arguments(value)
-            calls = [call for call in (read if isinstance(read, list) else [read]) if isinstance(call, dict)]
-            asked: list[dict[str, Any]] = []
-            for call in calls:
-                of = f"call {len(self.messages)}.{len(asked)}"
-                self._asked.setdefault("", []).append(of)
-                function = {"name": call.get("name"), "arguments": call.get("arguments", call.get("parameters"))}
-                asked.append({"id": of, "type": "function", "function": function})
-            self._add({"role": "assistant", "content": None if asked else value, "tool_calls": asked})
+            self._ask("" if read is not value else value, read if isinstance(read, list) else [read])
+        elif role == "assistant" and "<tool_call>" in text:
+            calls = [read_arguments(found.strip()) for found in _TAGGED_CALL.findall(text)]
+            self._ask(_TAGGED_CALL.sub("", text).strip(), calls)
         elif role == "tool":
-            waiting = self._asked.get("")
-            self._add({"role": role, "tool_call_id": waiting.pop(0) if waiting else "", "content": value})
+            for said in [read_arguments(found.strip()) for found in _TAGGED_RESULT.findall(text)] or [value]:
+                self._answer_next(said)
         else:
             self._add({"role": role, "content": value})
+
+    def _ask(self, content: Any, calls: list[Any]) -> None:
+        """An answer that asks for tools."""
+        asked: list[dict[str, Any]] = []
+        for call in calls:
+            if isinstance(call, dict) and "name" in call:
+                of = f"call {len(self.messages)}.{len(asked)}"
+                self._asked.setdefault("", []).append(of)
+                function = {"name": call["name"], "arguments": call.get("arguments", call.get("parameters"))}
+                asked.append({"id": of, "type": "function", "function": function})
+        self._add({"role": "assistant", "content": content or None, "tool_calls": asked})
+
+    def _answer_next(self, said: Any) -> None:
+        """The result of the call that has waited longest."""
+        waiting = self._asked.get("")
+        told = as_dict(said) if {"name", "content"} <= set(as_dict(said)) else {"content": said}
+        name = {"name": told["name"]} if as_word(told.get("name")) else {}
+        of = waiting.pop(0) if waiting else ""
+        self._add({"role": "tool", "tool_call_id": of, "content": told["content"], **name})
 
     def _of_responses(self, item: dict[str, Any]) -> None:
         message = as_message(item)
