@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.changed_arguments import change_in_place
+from agentdbg.control.served_tracebacks import give_frames
 from agentdbg.control.tapes import MISSING, CannotRebuild
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.faults import pass_on
@@ -57,6 +58,8 @@ def _answer(run: RecordedRun, out: dict[str, Any], inputs: LiveInputs) -> Answer
     error = run.value(out["err"], inputs) if "err" in out else None
     if error is not None and not isinstance(error, BaseException):
         raise CannotServe("the exception it raised was not recorded as one")
+    if error is not None and "tb" in out:
+        give_frames(error, run.value(out["tb"], inputs))
     if "items" in out:
         value = run.value(out["ret"], inputs) if "ret" in out else None
         return Answer(value, error=error, items=run.value(out["items"], inputs), served="recorded")

@@ -252,11 +252,11 @@ class Call(KnownCall):
             taped.exchanged(**self.result)
         elif self._made is not None and not self.is_silent:
             if self._made.error is not None:
-                taped.raised(self._made.error)
+                taped.raised(self._made.error, self._made.trace)
             else:
                 taped.returned(self._made.value, sealed if self._made.value is self._outcome else None)
         elif error is not None:
-            taped.raised(error)
+            taped.raised(error, getattr(error, "__traceback__", None))
         else:
             taped.returned(self._outcome, sealed)
         return taped

@@ -110,11 +110,12 @@ class Outcome:
     """How a call ended: with a value, or with the exception that it raised."""
 
     __match_args__ = ("value", "error")
-    __slots__ = ("error", "value")
+    __slots__ = ("error", "trace", "value")
 
     def __init__(self, value: Any = None, error: BaseException | None = None) -> None:
         self.value = value
         self.error = error
+        self.trace = None if error is None else error.__traceback__
 
 
 class AnnouncedCall:

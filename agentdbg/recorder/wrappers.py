@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.faults import Shield, pass_on, tell_once
+from agentdbg.interruptions import hide_own_frames
 from agentdbg.recorder.context import enter_scope, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import function_kind
@@ -111,6 +112,8 @@ def _plain(function: Any, prepare: Prepare) -> Any:
             enter_scope(outer)
             instead = around.fail(error)
             if instead is None:
+                if isinstance(error, Exception):
+                    hide_own_frames(error)
                 raise
             if instead.error is not None:
                 raise instead.error from None
@@ -150,6 +153,8 @@ def _coroutine(function: Any, prepare: Prepare) -> Any:
             enter_scope(outer)
             instead = around.fail(error) if around.decided is None else await _failed(around, error)
             if instead is None:
+                if isinstance(error, Exception):
+                    hide_own_frames(error)
                 raise
             if instead.error is not None:
                 raise instead.error from None

@@ -33,6 +33,7 @@ from agentdbg.storage.writer import RunWriter
 from agentdbg.tape import program
 from agentdbg.tape.exchanges import clean_chunks, kept_headers, unpacked_chunks
 from agentdbg.tape.origin import data_folder_key, proven
+from agentdbg.tape.raised_from import frames_of
 from agentdbg.tape.value_store import (
     Lost,
     Taken,
@@ -47,6 +48,7 @@ from agentdbg.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import TracebackType
 
     from agentdbg.config import Config
     from agentdbg.redaction import Redactor
@@ -127,13 +129,21 @@ class TapeCall:
         """The call gave this back; `sealed` is the same as its event stores it."""
         self._end({"ok": value}, sealed)
 
-    def raised(self, error: Any) -> None:
-        """The call raised this; a framework may tell of an error in words alone."""
+    def raised(self, error: Any, trace: TracebackType | None = None) -> None:
+        """
+        The call raised this; a framework may tell of an error in words alone.
+
+        `trace` is the exception's traceback where we stood around the call.
+        """
         if type(error).__name__ == "CancelledError" and not isinstance(error, Exception):
             self._out = {"cancelled": True}
             self._note_changes()
         else:
+            frames = frames_of(error, trace) if isinstance(error, BaseException) else None
+            kept = None if frames is None else self._take(frames)
             self._end({"err": error})
+            if kept is not None and "err" in self._out:
+                self._out["tb"] = encoding.RawJson(kept.reference)
 
     def as_it_is_now(self, item: Any) -> Any:
         """A list or dict of Python's own types as it is now, whatever is done to it later; any other value itself."""
