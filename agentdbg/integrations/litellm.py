@@ -48,6 +48,7 @@ _NOT_PARAMETERS = {"model", "messages", "input", "prompt", "instructions", "tool
     "headers",
     "metadata",
 }
+_ASKED_WITH = {"prompt_tokens", "prompt_tokens_details", "cache_creation_input_tokens", "cache_read_input_tokens"}
 _pairing = Pairing("litellm")
 _replaced: list[tuple[Any, Any]] = []
 
@@ -232,6 +233,8 @@ class _Request:
         outcome["first_token_ms"] = self._first_token_ms
         if cancelled:
             outcome["meta"] = {**outcome.get("meta", {}), "cancelled": True}
+            if outcome.get("usage") and outcome.get("stop_reason") is None:  # what it begins with only holds the place
+                outcome["usage"] = {key: value for key, value in outcome["usage"].items() if key in _ASKED_WITH}
         return outcome
 
     def _put_together(self) -> dict[str, Any]:

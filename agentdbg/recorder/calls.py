@@ -56,6 +56,9 @@ def enclosing_call(kind: str) -> Call | None:
 class Call(KnownCall):
     """One call while it is being made."""
 
+    left: tuple[BaseException, int] | None = None
+    """The cancellation that its request to the server ended with, and after how long, where one did."""
+
     # Before the call.
 
     def begin(
@@ -214,6 +217,10 @@ class Call(KnownCall):
         if around is not None and around.kind == ("llm" if self.kind == "http" else self.kind):
             answer = None if self.decided is None else self.decided.answer
             around.behind = (*around.behind, None if answer is None else answer.served)
+            error = None if self._made is None else self._made.error
+            around.left = None
+            if error is not None and type(error).__name__ == "CancelledError":
+                around.left = type(error)(), int((time.monotonic() - self._started) * 1000)
 
     def go_on(self) -> None:
         """Go on after the deciders have waited: with what they left as the input, and now the time counts."""

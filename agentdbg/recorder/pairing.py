@@ -297,7 +297,11 @@ class Pairing:
             self.drop(oldest)
 
     def _settle(self, key: Hashable) -> None:
-        """The run ends while this is open: keep a step, and an answer as far as it came; a call never returned."""
+        """
+        The run ends while this is open: keep a step, an answer as far as it came, and what was cancelled.
+
+        Some frameworks say nothing of a call whose task was cancelled. Of others it is only known that they began.
+        """
         opened = self._open.get(key)
         if opened is None:
             return
@@ -305,6 +309,9 @@ class Pairing:
             self.end(key, **opened.unfinished())
         elif opened.span is not None:
             self.end(key)
+        elif opened.call is not None and opened.call.left is not None:
+            error, duration_ms = opened.call.left
+            self.end(key, error=error, duration_ms=duration_ms)
         else:
             self.drop(key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from asyncio import CancelledError
 from functools import partial
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import AgentDbgGuardrailExceeded, llm_call, record_state, tool_call, traced_run
-from agentdbg.around import Pairing, contained, enclosing_call
+from agentdbg.around import Call, Pairing, contained, enclosing_call
 from agentdbg.exceptions import RunStopped
 from agentdbg.integrations import INTEGRATIONS
 from agentdbg.recorder import pairing as pairing_module
@@ -400,6 +401,28 @@ def test_what_is_open_when_the_run_ends_is_kept_as_far_as_it_came(pairing: Pairi
     assert run.of_type("TOOL_CALL") == []
     assert run.types()[-1] == "RUN_END"
     assert not any(pairing.is_open(key) for key in ("step", "stream", "lost"))
+
+
+def test_a_call_whose_request_was_cancelled_is_one_that_was_left(pairing: Pairing, recorded: Recorded) -> None:
+    """LangChain says nothing of a model that it was asking when its task was cancelled; the server was asked."""
+
+    async def never(**_: Any) -> None:
+        raise CancelledError
+
+    async def ask(key: str) -> None:
+        pairing.start(key, "llm", "m")
+        request = Call("http", "POST /chat", {"method": "POST", "url": "x", "body": None}, None, {})
+        assert request.begin()
+        with pytest.raises(CancelledError):
+            await request.make_async(never, **request.input)
+        request.fail(CancelledError())
+
+    with traced_run("one"):
+        asyncio.run(ask("left"))
+        pairing.start("lost", "llm", "n")
+
+    (call,) = recorded.only().of_type("LLM_CALL")
+    assert (call["name"], call["meta"]["cancelled"], call["payload"]["status"]) == ("m", True, "ok")
 
 
 def test_what_nobody_ever_ends_does_not_pile_up(pairing: Pairing, monkeypatch: pytest.MonkeyPatch) -> None:
