@@ -56,7 +56,7 @@ WRITES = word_set("""
     escalate establish etch evacuate evict excavate exclude exempt exhume exit exonerate expedite expel expire
     expose expropriate extend extinguish extradite extrude fabricate failover falsify fasten fertilize finalize
     finetune flatten flip flush flushall flushdb follow forbid foreclose forfeit forge forget forgive fortify
-    forward freeze fulfil fulfill fumigate furlough furnish garnish give glue graft grant grind hack halt halve
+    forward freeze fulfil fulfill fumigate furlough furnish garnish give glue graft grant grind hack halt halve hang
     handle handoff harden harvest heal hibernate hide hire hoist hospitalize hydrate ignite illuminate immunize
     impeach impersonate implant implement impose impound imprison improve incentivize incinerate incorporate incr
     increase increment indict induce infect inflate inform infuse ingest init initialise initialize initiate inject
@@ -159,6 +159,9 @@ HARMLESS = word_set("""
     todo_write update_plan update_todo_list write_todos
 """)
 """How an agent thinks aloud, keeps its own list of steps, counts, turns a page, or ends."""
+GIT_READS = word_set("blame describe diff log reflog shortlog show status")
+SHOWN = word_set("alert banner dialog modal notification popup toast")
+"""What is put before a person, or only looked at: nobody knows which."""
 FILED = word_set("clipboard disk docx drive epub excel file pdf pptx xlsx")
 """Where a result goes that is kept: `export_doc_to_pdf`."""
 MOVED = word_set("arm base car dock drone goal pose position robot vehicle waypoint")
@@ -195,9 +198,9 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         frozenset(),
         "unknown",
     ),
-    "extract": (word_set("archive tar zip"), frozenset(), "read"),
+    "extract": (word_set("archive method superclass tar zip"), frozenset(), "read"),
     "format": (
-        word_set("cell cells column disk document file paragraph range row sheet table"),
+        word_set("cell cells code column disk document file paragraph range row sheet source table"),
         frozenset(),
         "unknown",
     ),
@@ -273,7 +276,11 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         word_set("all column columns data database from page query record records row rows sql table where"),
         "unknown",
     ),
-    "track": (word_set("event metric"), word_set("delivery flight order package parcel shipment"), "unknown"),
+    "track": (
+        word_set("event expense habit meal metric workout"),
+        word_set("delivery flight order package parcel shipment"),
+        "unknown",
+    ),
     "watch": (
         word_set("issue page repo repository thread ticket topic"),
         word_set("file folder logs video"),
@@ -307,6 +314,13 @@ def name_effect(name: str) -> EffectKind:
         return "read"
     if words[:2] == ("transfer", "to"):
         return _hand_over(words)
+    if words[:1] == ("git",) and not GIT_READS.isdisjoint(words[1:2]) and not any(map(_is_write, words[2:])):
+        return "read"
+    return _by_verb(words, name)
+
+
+def _by_verb(words: _Words, name: str) -> EffectKind:
+    """What the first verb says, else what a name of nothing but things ends with."""
     for at, word in enumerate(words):
         found = _verb_effect(word, words[:at], words[at + 1 :])
         if found is not None:
@@ -338,7 +352,8 @@ def _verb_effect(word: str, before: _Words, rest: _Words) -> EffectKind | None:
         return _by_object(word, before, rest)
     if word in READS or word in READS_OR_THINGS:
         moves = word == "navigate" and not MOVED.isdisjoint(before + rest)
-        return "unknown" if moves else _read_effect(word, before, rest)
+        is_put = word == "show" and not SHOWN.isdisjoint(rest[-1:])
+        return "unknown" if moves or is_put else _read_effect(word, before, rest)
     if (_REDIS_READS.fullmatch(word) and not rest) or _is_write(word):
         return "read" if _REDIS_READS.fullmatch(word) else "write"
     if word in WRITES_OR_THINGS:
