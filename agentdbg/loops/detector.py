@@ -358,9 +358,12 @@ _WAITS = re.compile(
     r"(?:^|[_.\-])(?:wait|sleep|poll|heartbeat|ping|receive|dequeue|consume|listen|inbox)(?:$|[_.\-])", re.IGNORECASE
 )
 _MOVES = re.compile(
-    r"(?:^|[_.\-])(?:scroll|swipe|page[_\-]?(?:down|up)|(?:next|previous)[_\-]?page|press(?:[_\-]?key)?)(?:$|[_.\-])",
+    r"(?:^|[_.\-])(?:scroll|swipe|page[_\-]?(?:down|up)|(?:next|previous)[_\-]?page|press(?:[_\-]?key)?)(?:$|[_.\-])"
+    r"|(?:^|[_.\-])(?:advance|decrement|drive|increment|jog|move|nudge|redo|roll|rotate|step|turn|undo|walk|zoom)"
+    r"(?:[_.\-](?:back|backward|by|down|east|forward|in|left|north|out|right|robot|south|up|west))?$",
     re.IGNORECASE,
 )
+"""Where every call goes one step further, in a page or in the world."""
 _ASKED_OFTEN = re.compile(
     r"(?:^|[_.\-])(?:judge|grade|grader|vote|moderate|moderation|health|healthy|healthcheck|progress|ready|readiness|alive"
     r"|liveness|uptime|monitor)(?:$|[_.\-])",
