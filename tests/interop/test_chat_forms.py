@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -170,6 +171,16 @@ def test_calls_in_tags_find_their_results(tmp_path: Path, data_dir: Path) -> Non
         ("look", {"at": "dam"}, [1]),
     ]
     assert first["content"] == "<think>First look.</think>"
+
+
+def test_tags_that_never_end_cost_no_time(tmp_path: Path, data_dir: Path) -> None:
+    """A text may hold the beginning of a tag a hundred thousand times."""
+    said = [{"from": "human", "value": "Go."}, {"from": "gpt", "value": "<tool_call>" * 100_000}]
+    began = time.process_time()
+    events = imported(write(tmp_path / "tags.json", [{"conversations": said}]), data_dir)
+
+    assert [event["event_type"] for event in events] == ["RUN_START", "LLM_CALL", "RUN_END"]
+    assert time.process_time() - began < 2
 
 
 def test_pairs_of_from_and_value_are_a_chat(tmp_path: Path, data_dir: Path) -> None:

@@ -7,7 +7,6 @@ pydantic-ai keeps requests and responses of parts, LangChain writes messages as 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from agentdbg.interop.drafts import read_arguments
@@ -21,8 +20,6 @@ _ITEMS = frozenset(
     {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"}
 )
 _LOOKED_AT = 50
-_TAGGED_CALL = re.compile(r"<tool_call>([^<]*(?:<(?!/tool_call>)[^<]*)*)</tool_call>")
-_TAGGED_RESULT = re.compile(r"<tool_response>([^<]*(?:<(?!/tool_response>)[^<]*)*)</tool_response>")
 _SHAREGPT = {
     **dict.fromkeys(("human", "user"), "user"),
     **dict.fromkeys(("gpt", "chatgpt", "assistant", "model", "bot", "bard", "bing"), "assistant"),
@@ -109,10 +106,10 @@ class _Chat:
             read = read_arguments(value)
             self._ask("" if read is not value else value, read if isinstance(read, list) else [read])
         elif role == "assistant" and "<tool_call>" in text:
-            calls = [read_arguments(found.strip()) for found in _TAGGED_CALL.findall(text)]
-            self._ask(_TAGGED_CALL.sub("", text).strip(), calls)
+            rest, calls = _tagged(text, "tool_call")
+            self._ask(rest, calls)
         elif role == "tool":
-            for said in [read_arguments(found.strip()) for found in _TAGGED_RESULT.findall(text)] or [value]:
+            for said in _tagged(text, "tool_response")[1] or [value]:
                 self._answer_next(said)
         else:
             self._add({"role": role, "content": value})
@@ -241,6 +238,18 @@ class _Chat:
             content = as_dict(output).get("value", output) if kind else output
             return {"tool_call_id": part.get("toolCallId"), "name": part.get("toolName"), "content": content, **failed}
         return None
+
+
+def _tagged(text: str, tag: str) -> tuple[str, list[Any]]:
+    """What stands in a text outside of a tag, and what in each of them, as JSON where it is some."""
+    first, *parts = text.split(f"<{tag}>")
+    rest, found = [first], []
+    for part in parts:
+        inside, closed, after = part.partition(f"</{tag}>")
+        if closed:
+            found.append(read_arguments(inside.strip()))
+        rest.append(after if closed else inside)
+    return "".join(rest).strip(), found
 
 
 def _named(name: Any, told: dict[str, Any]) -> dict[str, Any]:
