@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  bothNames,
   Comparison,
   figures,
   formatShown,
@@ -205,4 +206,12 @@ test("what a run does not have matches nothing, and a search that is over leaves
 
   comparison.setFound(null);
   assert.equal(comparison.matches, null);
+});
+
+test("two runs that nobody named are called after their program, once", () => {
+  const named = (/** @type {string} */ run_name) => /** @type {any} */ ({ run_name });
+  const [early, late] = [named("agent.py:main - 2026-01-01 09:15"), named("agent.py:main - 2026-01-01 09:16")];
+
+  assert.equal(bothNames({ a: early, b: late }), "agent.py:main");
+  assert.equal(bothNames({ a: early, b: named("other") }), "agent.py:main and other");
 });

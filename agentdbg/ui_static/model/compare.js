@@ -6,7 +6,7 @@
  * the same step at another place. Long stretches in which nothing but words differs are folded into one line.
  */
 
-import { hasTimes, nameOf } from "./runs.js";
+import { hasTimes, programOf } from "./runs.js";
 
 /** @typedef {{path: string, op: "changed" | "added" | "removed", was?: string, now?: string, wording: boolean}} ShortChange */
 /** @typedef {{n: number, name: string, args: string}} Effect */
@@ -250,7 +250,7 @@ export function verdictSign(verdict) {
 
 /** What the two runs are called; once, where both are called the same. @param {Pick<Answer, "a" | "b">} answer */
 export function bothNames({ a, b }) {
-  return [...new Set([nameOf(a), nameOf(b)])].join(" and ");
+  return [...new Set([programOf(a), programOf(b)])].join(" and ");
 }
 
 /** The outcome, in two words. @param {Answer["verdict"]} verdict */

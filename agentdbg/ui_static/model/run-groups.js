@@ -1,7 +1,7 @@
 // @ts-check
 /** Runs as a table: grouped, sorted, each group summed up. */
 
-import { nameOf, standing, startOf } from "./runs.js";
+import { nameOf, programOf, standing, startOf } from "./runs.js";
 
 /** @typedef {import("./types.js").RunMeta} RunMeta */
 /** @typedef {"name" | "version" | "session" | ""} GroupBy */
@@ -13,8 +13,6 @@ import { nameOf, standing, startOf } from "./runs.js";
  */
 
 const FIRST = 10;
-/** A run that nobody named is called after its program and the minute in which it began: one program, many names. */
-const GIVEN_TIME = / - \d{4}-\d\d-\d\d \d\d:\d\d$/;
 
 /** The scores of a run, by their names. @param {RunMeta} run @returns {Record<string, number>} */
 export function scoresOf(run) {
@@ -101,7 +99,7 @@ export function groupsOf(runs, by) {
 function groupKey(run, by) {
   if (by === "version") return String(run.metadata?.version ?? "");
   if (by === "session") return String(run.metadata?.session_id ?? "");
-  return by === "name" ? nameOf(run).replace(GIVEN_TIME, "") : "";
+  return by === "name" ? programOf(run) : "";
 }
 
 /**

@@ -190,6 +190,11 @@ export function nameOf(run) {
   return run.run_name?.trim() || "unnamed run";
 }
 
+/** What runs of one program share: a run that nobody named is called after it and the minute in which it began. @param {RunMeta} run */
+export function programOf(run) {
+  return nameOf(run).replace(/ - \d{4}-\d\d-\d\d \d\d:\d\d$/, "");
+}
+
 /** Line three of a run: how long, how many calls, how many tokens. @param {RunMeta} run @param {number | null} now */
 export function runFigures(run, now) {
   return figuresOf(run, now).join(" · ");

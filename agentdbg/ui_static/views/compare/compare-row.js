@@ -134,11 +134,13 @@ export function differing(own, other) {
   const [{ kind: begins, text: begin }] = pieces;
   if (begins === "same" && begin.length > LEAD && pieces.length > 1)
     pieces[0].text = `…${begin.slice(begin.lastIndexOf(" ", begin.length - LEAD) + 1)}`;
-  return pieces
-    .filter(({ kind }) => kind !== "add")
-    .map(({ kind, text }) =>
-      kind === "same" ? h("span", { class: "muted" }, visibleText(text)) : h("b", null, visibleText(text)),
-    );
+  const shown = pieces.filter(({ kind }) => kind !== "add");
+  // Of a word that was cut nobody knows whether it differs.
+  const last = /…"?$/.test(own) ? shown.findLast(({ text }) => !/^[…"]*$/.test(text)) : undefined;
+  if (last && last !== shown[0] && /^\s*\S+$/.test(last.text)) last.kind = "same";
+  return shown.map(({ kind, text }) =>
+    kind === "same" ? h("span", { class: "muted" }, visibleText(text)) : h("b", null, visibleText(text)),
+  );
 }
 
 /** `args.flights[1].number` as `flights[1].number`: where it is, the glyph already says. @param {string} path */

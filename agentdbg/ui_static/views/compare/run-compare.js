@@ -6,7 +6,7 @@ import { glyph } from "../../core/glyphs.js";
 import { bothNames, figures, verdictSign, verdictWords } from "../../model/compare.js";
 import { visibleText } from "../../model/details/text.js";
 import { counted, formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../../model/format.js";
-import { nameOf, relationOf, standing, startOf } from "../../model/runs.js";
+import { programOf, relationOf, standing, startOf } from "../../model/runs.js";
 import { SIGNS, differing, pathOf } from "./compare-row.js";
 import "../search-field.js";
 import "./compare-rows.js";
@@ -353,8 +353,11 @@ function callLines({ changed, only_a: onlyA, only_b: onlyB }) {
 function whose(answer, side, now) {
   const run = answer[side];
   const isFork = run.replay?.mode === "fork" && rootOf(answer.a) === rootOf(answer.b);
-  if (!isFork && nameOf(answer.a) === nameOf(answer.b)) return formatStarted(startOf(run), now);
-  const name = visibleText(isFork ? relationOf(run) : nameOf(run));
+  if (!isFork && programOf(answer.a) === programOf(answer.b)) {
+    const [began, other] = [run, answer[side === "a" ? "b" : "a"]].map((one) => formatStarted(startOf(one), now));
+    return began === other ? `${began}, ${run.run_id.slice(0, 8)}` : began;
+  }
+  const name = visibleText(isFork ? relationOf(run) : programOf(run));
   return h("bdi", null, name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name);
 }
 
