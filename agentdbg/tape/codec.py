@@ -54,10 +54,12 @@ __all__ = [
 DEEPEST = 100
 MOST_NODES = 300_000
 MOST_CHARACTERS = 32_000_000
+_CHARACTERS_OF_A_SCALAR = 8
 KIND = "$t"
 HELD = "v"
 """Where the form of a value has what it holds: a dataclass its fields, a tuple its items."""
-_SCALARS = frozenset({bool, type(None)})
+_NUMBERS = frozenset({int, float})
+_SCALARS = frozenset({bool, type(None), int, float})
 _BITS = {"bool": ("",), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}
 DTYPES = frozenset(f"{kind}{bits}" for kind, many in _BITS.items() for bits in many)
 PATHS: dict[str, type[pathlib.PurePath]] = {
@@ -153,8 +155,13 @@ class ValueEncoder:
         return [[self.encode(key, depth + 1), self.encode(child, depth + 1)] for key, child in items]
 
     def _items(self, items: Any, depth: int) -> list[Any]:
-        if _SCALARS.issuperset(map(type, items)):
-            return list(items)
+        kinds = set(map(type, items))
+        if _SCALARS.issuperset(kinds):
+            self._characters_left -= _CHARACTERS_OF_A_SCALAR * len(items)
+            if self._characters_left < 0:
+                raise TooLarge
+            if _are_plain(items, kinds):
+                return list(items)
         self._nodes_left -= len(items)
         return [self.encode(item, depth + 1) for item in list(items)]
 
@@ -301,6 +308,15 @@ class ValueEncoder:
 
 
 # --- what a type is
+
+
+def _are_plain(items: Any, kinds: set[type]) -> bool:
+    """Whether scalars can be written as they are: integers of 64 bits, or floats that are numbers."""
+    if kinds == {int}:
+        return bool(min(items) >= -(2**63) and max(items) < 2**63)
+    if kinds == {float}:
+        return math.isfinite(sum(items))
+    return _NUMBERS.isdisjoint(kinds)
 
 
 def _path_of(kind: type) -> str:

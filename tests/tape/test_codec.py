@@ -267,6 +267,21 @@ def test_a_program_can_teach_its_own_types() -> None:
         codec.own_codecs.clear()
 
 
+def test_a_very_long_list_of_numbers_is_too_large() -> None:
+    """Five million of them held a tool up for seconds, while text of that size was refused at once."""
+    assert encode_value([*range(1000)])[0] == [*range(1000)]
+    with pytest.raises(TooLarge):
+        ValueEncoder().encode([1] * 5_000_000)
+
+
+@pytest.mark.parametrize(
+    "items", [[1, 2**70], [1.5, float("nan")], [1.5, float("inf")], [1, 2.5, None, True], [1e308] * 9]
+)
+def test_numbers_come_back_from_a_list_as_they_were(items: list[Any]) -> None:
+    """Most lists of numbers are written as they stand, and those that JSON cannot hold must not slip through."""
+    assert repr(decode_value(decode_json(encode_json(ValueEncoder().encode(items))))) == repr(items)
+
+
 @pytest.mark.parametrize("kind", [bytes, bytearray])
 def test_bytes_have_the_same_budget_as_text(kind: type[bytes | bytearray]) -> None:
     """A tool that returns a video would cost as many seconds as it has, and seven times its memory."""
