@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.commands import command_module
-from agentdbg.commands.replay_words import PAUSING, About, read_words
+from agentdbg.commands.replay_words import LETTING, PAUSING, About, read_words
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.safe_text import clean
 
@@ -33,7 +33,8 @@ agentdbg fork 3f2a --at 12 --set error=TimeoutError --trials 5
 _HELP = """
 Run a recorded program again: the steps that had ended by the one you name are answered from the recording, that one is
 changed, and from there everything is made for real. Tools that write are asked about; without a terminal they are
-denied unless --writes allow is given. The recorded run stays as it is; the fork is a run of its own.
+denied unless --writes allow is given. Until then nothing else may happen: what the program writes or starts between
+its calls needs --allow. The recorded run stays as it is; the fork is a run of its own.
 
 A path is that of what the step gave (result…, response…, error) or of what it was given (args…, messages…, system,
 model, temperature, tools…).
@@ -50,6 +51,7 @@ _OPTIONS: dict[str, tuple[str, str]] = {
     "--edit": ("", "Change the step in $EDITOR."),
     "--writes": ("WHICH", "ask (default), deny, allow, or recorded: serve writes that are on the tape."),
     "--secret": ("N=env:NAME", "What the marker __REDACTED__:N stands for, from the environment."),
+    **LETTING,
     **PAUSING,
     "--trials": ("N", "Fork so many times, and say how they differ."),
     "--jobs": ("K", "So many trials at once."),

@@ -5,7 +5,6 @@ Run the program of a fork in this process, and say how it went; or several of th
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,13 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agentdbg.autorun.launcher import execute, prepare, without_own_frames
 from agentdbg.autorun.process import begin, note_program
 from agentdbg.commands.fork_trials import run_trials
-from agentdbg.commands.replay_ending import before_leaving_at_once
+from agentdbg.commands.replay_ending import before_leaving_at_once, write_report
+from agentdbg.commands.replay_lines import allow_rule
 from agentdbg.commands.replay_program import (
     arm_breaks,
     chosen_mocks,
     go_to,
     is_ours,
+    let_through,
     recorded_program,
+    report_path,
     was_whole_program,
 )
 from agentdbg.config import load_config
@@ -93,11 +95,14 @@ def fork_program(words: Words) -> NoReturn:
     if program is not None:
         prepare(program, words.own_words if words.program is not None else 0)
     origin = _origin(opened, call, [*edits, *for_all], options)
-    chosen = ReplayOptions(on_divergence="live", clock="now", keep_sleep=True, plan=plan, origin=origin)
+    volatile, allow = let_through(options, opened)
+    chosen = ReplayOptions(
+        on_divergence="live", clock="now", keep_sleep=True, plan=plan, origin=origin, volatile=volatile, allow=allow
+    )
     replay = Replay(opened, chosen)
     replay.session.on_live.append(forget_seed(opened.head.get("seed")))
     arm_breaks(options)
-    report = None if options.get("--report") is None else words.folder / options["--report"]
+    report = report_path(words)
     ending = _Ending(replay, plan, report)
     replay.start()
     if replay.missing_keys:
@@ -221,6 +226,15 @@ class _Ending:
             error = self.process_run.note_end(error) or error
         return error or SystemExit(0)
 
+    def _why_not_reached(self) -> str:
+        stopped = self._replay.session.stopped
+        if stopped is not None and stopped.kind_of == "effect":
+            place = f" ({stopped.source})" if stopped.source else ""
+            return f"the program would {stopped.what} before it{place}; --allow {allow_rule(stopped.what)} lets it"
+        if self._replay.session.is_live:
+            return "the program did something else before it, and went on live"
+        return "the program ended before it"
+
     def _settle(self) -> None:
         replay = self._replay
         replay.stop()
@@ -235,9 +249,11 @@ class _Ending:
             f"agentdbg: forked {parent[:8]} as {new[:8]}: {counts['served']} served, {changed} changed, "
             f"{counts['mock']} mocked, {counts['live']} live; agentdbg diff {parent[:8]} {new[:8]} compares them\n"
         )
+        if not self._plan.was_reached:
+            sys.stderr.write(f"agentdbg: the step was not reached: {self._why_not_reached()}\n")
         for why in dict.fromkeys(self._plan.refused):
             sys.stderr.write(f"agentdbg: not made: {clean(why)}\n")
         if self._report is not None:
             found = {"spec_version": "0.1", "run_id": new, "parent_run_id": parent, "calls": counts}
             found["refused"] = self._plan.refused
-            self._report.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            write_report(self._report, found)

@@ -23,6 +23,7 @@ from agentdbg.config import load_config
 from agentdbg.control.background import let_others_end
 from agentdbg.control.divergence import Divergence
 from agentdbg.control.effects_guard import Paused
+from agentdbg.control.recorded_runs import CannotReplay
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from agentdbg.autorun.process import ProcessRun
     from agentdbg.control.replaying import Replay
 
-__all__ = ["Ending", "before_leaving_at_once"]
+__all__ = ["Ending", "before_leaving_at_once", "write_report"]
 
 _GRACE_S = 2.0
 """How long a stopped program may take to end by itself, and after an interruption once more."""
@@ -58,6 +59,15 @@ def before_leaving_at_once(tell: Callable[[int], int]) -> None:
     os._exit = leave  # type: ignore[assignment]
 
 
+def write_report(path: Path, report: dict[str, Any]) -> None:
+    """Write what --report asks for; where that fails, it is said, and the verdict stays what it is."""
+    try:
+        with Paused():
+            path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        sys.stderr.write(f"agentdbg: the report could not be written to {path}: {error.strerror}\n")
+
+
 class Ending:
     """What happens when the program has ended: the verdict, the report, the exit status."""
 
@@ -73,6 +83,8 @@ class Ending:
         self._is_interrupted = False
         self._is_given_up = False
         """Whether somebody pressed Ctrl-C; then there is nothing to judge, and Python ends the process as ever."""
+        self._is_off = False
+        """Whether there was nothing to run; why has been said."""
         self.is_call = False
         """Whether a function is replayed, not its program."""
         self._is_over = threading.Event()
@@ -88,6 +100,10 @@ class Ending:
         """Run a function in place of a program."""
         try:
             function()
+        except CannotReplay as reason:
+            sys.stderr.write(f"agentdbg: {clean(str(reason), keep_lines=True)}\n")
+            self._is_off, self._code = True, 2
+            raise SystemExit(2) from None
         except BaseException as error:  # noqa: BLE001 -- as a program's end
             raise self.note_end(error) from None
         raise self.note_end(None)
@@ -165,6 +181,9 @@ class Ending:
         """At exit, when all threads are done and the run is closed."""
         replay = self._replay
         replay.stop(stays_closed=True)
+        if self._is_off:
+            self._forget()
+            return
         if self._is_given_up:
             self._give_up()
             return
@@ -176,9 +195,8 @@ class Ending:
         meta = self._compare_ends()
         report = replay.report(meta.get("cost_usd") if meta else None)
         replay.keep_verdicts()
-        with Paused():
-            if self._report is not None:
-                self._report.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if self._report is not None:
+            write_report(self._report, report)
         self._forget()
         for line in replay_lines(replay, report, is_kept=self._forgotten is None, is_call=self.is_call):
             sys.stderr.write(f"{clean(line, keep_lines=True)}\n")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from agentdbg.commands.streams import print_any_text
 from agentdbg.commands.terminal import Terminal
 from agentdbg.config import load_config
-from agentdbg.control.learning import Learned, learn
+from agentdbg.control.learning import Learned, count_pairs, learn
 from agentdbg.control.recorded_runs import open_recorded
 from agentdbg.control.replay_file import find_replay_file, read_replay_file
 from agentdbg.exceptions import UsageError
@@ -31,12 +31,17 @@ def learn_rules(words: Words) -> NoReturn:
     first, second = open_recorded(words.run, data_dir), open_recorded(words.options["--learn"], data_dir)
     try:
         found = learn(first.main, second.main)
+        both, others = count_pairs(first.main, second.main)
     finally:
         first.close()
         second.close()
+    if not both:
+        raise UsageError(f"{first.place} and {second.place} have no call in common: are they of one program?")
     known = read_replay_file().volatile
     proposed = [one for one in found if one.rule is not None and one.rule not in known]
     _say(Terminal(), found, proposed)
+    if others:
+        Terminal().sentence(f"{others} {'call was' if others == 1 else 'calls were'} made in one of them only.")
     if proposed and "--write" in words.options:
         path = _write(proposed)
         sys.stdout.write(f"wrote {len(proposed)} {'rule' if len(proposed) == 1 else 'rules'} into {path}\n")
@@ -46,7 +51,7 @@ def learn_rules(words: Words) -> NoReturn:
 def _say(out: Terminal, found: list[Learned], proposed: list[Learned]) -> None:
     print_any_text()
     if not found:
-        out.sentence("The inputs of both recordings are equal; there is nothing to pass over.")
+        out.sentence("The inputs of the calls that both made are equal; there is nothing to pass over.")
     for one in found:
         kinds = "no kind explains it, so it is not proposed" if one.rule is None else ", ".join(one.rule.kinds)
         out.sentence(f"{one.call} {one.path}", f": {kinds}", hang=2)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agentdbg.control.divergence import Divergence
     from agentdbg.control.replaying import Replay
 
-__all__ = ["replay_lines"]
+__all__ = ["allow_rule", "replay_lines"]
 
 
 def replay_lines(replay: Replay, report: dict[str, Any], *, is_kept: bool, is_call: bool = False) -> list[str]:
@@ -70,7 +70,7 @@ def _divergence_lines(replay: Replay, first: Divergence, shown: str, *, is_call:
         rule = f"{first.kind}:{first.name} {first.differences[0].path}"
         lines.append(f"  agentdbg replay {shown} --ignore '{rule}'{'' if replay.opened.is_own else ' -- …'}")
     if first.kind_of == "effect":
-        rule = _allow_rule(first.what)
+        rule = allow_rule(first.what)
         if rule.startswith(("net:", "run:")):
             where = f" at {first.source}" if first.source else ""
             lines.append(f"  It was not recorded. Put @tool on the function that does it{where} and record anew: it is")
@@ -84,7 +84,8 @@ def _divergence_lines(replay: Replay, first: Divergence, shown: str, *, is_call:
     return lines
 
 
-def _allow_rule(what: str) -> str:
+def allow_rule(what: str) -> str:
+    """What --allow takes to let an effect happen."""
     verb, _, rest = what.partition(" ")
     target = rest.rpartition(" ")[2] or rest
     if verb in ("connect", "look", "send", "listen"):

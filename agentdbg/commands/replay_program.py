@@ -31,8 +31,19 @@ if TYPE_CHECKING:
     from agentdbg.control.mocks import Mocks
     from agentdbg.control.plan import Plan
     from agentdbg.control.recorded_runs import Opened
+    from agentdbg.control.volatile_inputs import VolatileRule
 
-__all__ = ["arm_breaks", "chosen_mocks", "go_to", "is_ours", "recorded_program", "replay_program", "was_whole_program"]
+__all__ = [
+    "arm_breaks",
+    "chosen_mocks",
+    "go_to",
+    "is_ours",
+    "let_through",
+    "recorded_program",
+    "replay_program",
+    "report_path",
+    "was_whole_program",
+]
 
 
 def replay_program(words: Words) -> NoReturn:
@@ -58,7 +69,7 @@ def replay_program(words: Words) -> NoReturn:
         go_to(opened)
     os.environ["AGENTDBG_TAPE"] = "1"
     os.environ.pop("AGENTDBG_PARENT_RUN_ID", None)
-    report = None if options.get("--report") is None else words.folder / options["--report"]
+    report = report_path(words)
     forgotten = _record_elsewhere() if options.get("--no-record") else None
     if program is not None:
         prepare(program, words.own_words if words.program is not None else 0)
@@ -102,21 +113,40 @@ def is_ours(opened: Opened) -> bool:
 
 def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:
     given = words.options
-    file = read_replay_file()
-    allow = [parse_allow(text) for text in given.get("--allow", ())]
-    if opened.is_own:  # a project's file may not open the machine for a stranger's tape
-        allow += file.allow
+    volatile, allow = let_through(given, opened)
     wanted = given.get("--until")
     return ReplayOptions(
         any_lane=bool(given.get("--loose")),
         on_divergence=given.get("--on-divergence", "stop"),
         until=None if wanted is None else until_event(opened, wanted, data_dir),
-        volatile=[*(parse_ignore(text) for text in given.get("--ignore", ())), *file.volatile],
+        volatile=volatile,
         allow=allow,
         clock=given.get("--clock", "recorded"),
         keep_sleep=bool(given.get("--keep-sleep")),
         plan=_mocked_plan(given) if "--mock" in given or "--fault" in given else None,
     )
+
+
+def let_through(given: dict[str, Any], opened: Opened) -> tuple[list[VolatileRule], list[tuple[str, str]]]:
+    """What inputs are passed over, and what the program may do, by the command line and the project's file."""
+    file = read_replay_file()
+    volatile = [*(parse_ignore(text) for text in given.get("--ignore", ())), *file.volatile]
+    allow = [parse_allow(text) for text in given.get("--allow", ())]
+    # A project's file may not open the machine for a stranger's tape.
+    return volatile, [*allow, *file.allow] if opened.is_own else allow
+
+
+def report_path(words: Words) -> Path | None:
+    """The file that `--report` names. Raises UsageError where it cannot be one."""
+    given = words.options.get("--report")
+    if given is None:
+        return None
+    path: Path = words.folder / given
+    if path.is_dir():
+        raise UsageError(f"--report {given}: that is a folder; it takes the name of a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"--report {given}: there is no folder {path.parent}")
+    return path
 
 
 def _mocked_plan(given: dict[str, Any]) -> Plan:

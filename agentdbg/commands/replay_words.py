@@ -10,7 +10,7 @@ from agentdbg.autorun.launcher import Program
 from agentdbg.commands.help_page import Help
 from agentdbg.exceptions import UsageError
 
-__all__ = ["EXAMPLES", "PAUSING", "REPLAY", "About", "Words", "read_words"]
+__all__ = ["EXAMPLES", "LETTING", "PAUSING", "REPLAY", "About", "Words", "read_words"]
 
 EXAMPLES = """
 agentdbg replay 3f2a                            # the same program, nothing live
@@ -30,6 +30,11 @@ The first thing that differs is told, with both sides and the place in your code
 Exit status: 0 equal, 1 different, 2 it cannot be replayed (the message says why).
 """
 
+LETTING: dict[str, tuple[str, str]] = {
+    "--ignore": ("'CALL PATH'", "Pass over a part of inputs: 'tool:search args.query'. May be given again."),
+    "--allow": ("RULE", "net:HOST[:PORT], write:PATH or run:COMMAND. May be given again."),
+}
+"""What lets a program through that differs, or does more than its calls, while it is answered from the recording."""
 PAUSING: dict[str, tuple[str, str]] = {
     "--mock": ("NAME=…", "Answer in its place: JSON, @FILE, raise:TYPE, seq:[…], py:FILE.py:FUNCTION."),
     "--fault": ("NAME=…", "Let it fail: timeout, 500, 429, empty, garbage, cut or slow:SECONDS."),
@@ -49,8 +54,7 @@ _OPTIONS: dict[str, tuple[str, str]] = {
         "WHAT",
         "stop (default), live: make what is not recorded, or nearest: serve what stands there.",
     ),
-    "--ignore": ("'CALL PATH'", "Pass over a part of inputs: 'tool:search args.query'. May be given again."),
-    "--allow": ("RULE", "net:HOST[:PORT], write:PATH or run:COMMAND. May be given again."),
+    **LETTING,
     "--clock": ("WHICH", "recorded (default) or now."),
     "--keep-sleep": ("", "Sleep as long as the program wants to."),
     "--no-record": ("", "Keep no run of the replay."),

@@ -75,9 +75,12 @@ def command(
     effects = _effects(opened.main.run_id, data_dir)
     content = _content(opened, shown, call, effects, test)
     with _left_if_it_passes(test, recording):
-        size = write_recording(run_dir(data_dir, opened.main.run_id), recording)
-        redacted = recording.read_bytes().count(REDACTED.encode())
-        test.write_text(content, encoding="utf-8")
+        try:
+            size = write_recording(run_dir(data_dir, opened.main.run_id), recording)
+            redacted = recording.read_bytes().count(REDACTED.encode())
+            test.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--out {out}: the test cannot be written there: {error.strerror}") from None
         opened.close()
         _try(test)
     terminal = Terminal()

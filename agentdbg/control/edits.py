@@ -126,6 +126,8 @@ def _one_input(kind: str, given: Any, edit: Edit) -> Any:
     root, rest = edit.path[0], edit.path[1:]
     if kind == "http":
         return edited_request(given, edit.path, edit.value, append=edit.append)
+    if kind == "tool" and root == "args" and not rest and not isinstance(edit.value, dict):
+        raise UsageError(f"args is an object with all arguments; one of them is args.{next(iter(given), 'NAME')}")
     if root in ("args", "prompt", "messages", "input") and not (isinstance(given, dict) and root in given):
         if root == "args" and rest and isinstance(given, dict) and rest[0] not in given:
             raise UsageError(f"there is no argument {rest[0]!r}; there are: {', '.join(map(str, given)) or 'none'}")

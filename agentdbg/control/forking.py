@@ -92,6 +92,8 @@ class ForkPlan(MockedPlan):
         self._rules = rules
         self._secrets = dict(secrets or {})
         self.refused: list[str] = []
+        self.was_reached = False
+        """Whether the program came to the step at the cut."""
 
     def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Step:
         """Say what to do with a call."""
@@ -116,6 +118,7 @@ class ForkPlan(MockedPlan):
         return recorded is not None and recorded.turn <= self._last and not call.can_answer
 
     def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Enter | Give:
+        self.was_reached = True
         is_place = recorded.turn == self._place.turn
         if not is_place and recorded.kind == "llm" and (self._inputs or self._outcomes):
             return Enter()  # a client's call, which could be served whole; what is changed is inside it

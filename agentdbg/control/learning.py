@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agentdbg.control.recorded import RecordedCall
     from agentdbg.control.tapes import RecordedRun
 
-__all__ = ["Learned", "learn"]
+__all__ = ["Learned", "count_pairs", "learn"]
 
 
 class Learned(NamedTuple):
@@ -50,6 +50,12 @@ def learn(first: RecordedRun, second: RecordedRun) -> list[Learned]:
             if known is None or (known.rule is not None and rule is None):
                 found[call, path] = Learned(rule, call, path, difference.recorded, difference.now)
     return list(found.values())
+
+
+def count_pairs(first: RecordedRun, second: RecordedRun) -> tuple[int, int]:
+    """How many calls both recordings have, and how many only one has."""
+    both = sum(1 for _ in _pairs(first, second))
+    return both, len(first.recording) + len(second.recording) - 2 * both
 
 
 def _pairs(first: RecordedRun, second: RecordedRun) -> Iterator[tuple[RecordedCall, RecordedCall]]:

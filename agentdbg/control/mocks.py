@@ -252,6 +252,8 @@ def _named(text: str, option: str, example: str) -> tuple[str, int, str]:
     found = _NAMED.fullmatch(text)
     if found is None or not found["name"].strip():
         raise UsageError(f"{option} {text}: it takes NAME=…, for example {example}")
+    if found["name"].strip().endswith("#0"):
+        raise UsageError(f"{option} {text}: calls are counted from #1")
     return found["name"].strip(), int(found["nth"] or 0), found["what"].strip()
 
 

@@ -372,6 +372,11 @@ def test_trials_of_a_flaky_agent_are_what_happened(tmp_path: Path) -> None:
         (("--at", "00000000-0000-4000-8000-000000000000", "--set", "result=1"), "has no call at"),
         (("--at", "CALL", "--set", "result=@nowhere.json"), "cannot be read"),
         (("--at", "CALL", "--set", "result"), "takes PATH=VALUE"),
+        (("--at", "CALL", "--set", "args=1"), "one of them is args.query"),
+        (("--at", "CALL", "--set", "result=1", "--report", "nowhere/r.json"), "there is no folder"),
+        (("--at", "CALL", "--set", "result=1", "--report", "."), "that is a folder"),
+        (("--at", "CALL", "--set", "result=1", "--mock", "search#0=1"), "counted from #1"),
+        (("--at", "CALL", "--set", "result=1", "--allow", "all"), "--allow 'all' does not fit"),
         (("--at", "CALL", "--set", "result[=1"), "is not a path"),
         (("--at", "CALL"), "what is to be changed?"),
         (("--set", "result=1"), "which step?"),
@@ -488,3 +493,53 @@ def test_what_is_replaced_as_a_whole_need_not_be_rebuilt(tmp_path: Path, step: i
     assert given.stdout.splitlines()[step] == ("['fine']" if step == 2 else "fine"), given.stderr
     assert raised.stdout.splitlines()[step] == "KeyError", raised.stderr
     assert part.returncode == 2, part.stdout
+
+
+WRITING = """
+from agentdbg import tool, trace
+
+@tool(effect="read")
+def search(query):
+    return query.upper()
+
+@trace
+def agent():
+    print(search("one"))
+    with open("notes.txt", "a") as notes:
+        notes.write("note ")
+    print(search("two"))
+
+agent()
+"""
+
+
+def test_what_happens_between_calls_before_the_step_is_let_through_or_told(tmp_path: Path) -> None:
+    """Until the step the machine is closed, so a program that opens its database first needs a way through."""
+    recorded = Recorded(tmp_path, WRITING)
+    notes, last = tmp_path / "notes.txt", recorded.calls[1]["event_id"]
+    notes.write_text("")
+
+    closed = recorded.fork("--at", last, "--set", 'result="changed"')
+    assert "the step was not reached: the program would write the file notes.txt before it" in closed.stderr
+    assert notes.read_text() == ""
+    rule = closed.stderr.partition("--allow ")[2].split()[0]
+
+    opened = recorded.fork("--at", last, "--set", 'result="changed"', "--allow", rule)
+    assert (opened.returncode, opened.stdout) == (0, "ONE\nchanged\n"), opened.stderr
+    assert notes.read_text() == "note "
+
+    (tmp_path / ".agentdbg").mkdir()
+    (tmp_path / ".agentdbg" / "replay.yaml").write_text('allow: ["write:notes.txt"]\n')
+    by_file = recorded.fork("--at", last, "--set", 'result="changed"')
+    assert (by_file.returncode, by_file.stdout) == (0, "ONE\nchanged\n"), by_file.stderr
+
+
+def test_a_step_that_a_changed_program_does_not_come_to_is_told(tmp_path: Path) -> None:
+    """Nothing was changed then, and the figures alone would not say why."""
+    recorded = Recorded(tmp_path, PROGRAM)
+    last = recorded.calls[-1]["event_id"]
+    (tmp_path / "agent.py").write_text(PROGRAM.replace("range(5)", "range(0)").replace("refund(", "len(", 2))
+
+    done = recorded.fork("--at", last, "--set", 'response="changed"')
+
+    assert "the step was not reached: the program " in done.stderr

@@ -495,6 +495,43 @@ def test_a_program_that_leaves_in_its_own_way_is_judged(leave: str, run: Any, fo
     assert other.code == (0 if "exit(4" in leave else 1), other.err
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--call", "nowhere:main"), "nowhere cannot be imported"),
+        (("--call", "agent:nothing"), "there is no function 'nothing'"),
+        (("--report", "nowhere/report.json"), "there is no folder"),
+        (("--report", "."), "that is a folder"),
+    ],
+)
+def test_what_cannot_be_run_is_one_sentence(
+    options: tuple[str, ...], sentence: str, run: Any, folder: Path, data_dir: Path
+) -> None:
+    """It is no difference of the program, and no run is made of it."""
+    run("agent.py")
+
+    refused = run("-m", "agentdbg", "replay", _only(data_dir), *options)
+
+    assert refused.code == 2
+    assert sentence in refused.err
+    assert refused.err.count("\n") == 1
+    assert _only(data_dir)
+
+
+def test_recordings_of_two_programs_teach_nothing(run: Any, folder: Path, data_dir: Path) -> None:
+    """No call of the one is one of the other, so nothing that they ask for was compared."""
+    run("agent.py")
+    first = _only(data_dir)
+    (folder / "other.py").write_text("from agentdbg import tool, trace\ntrace(tool(lambda: 1))()\n")
+    run("other.py")
+    second = next(path.name for path in (data_dir / "runs").iterdir() if path.name != first)
+
+    refused = run("-m", "agentdbg", "replay", first, "--learn", second)
+
+    assert (refused.code, refused.out) == (2, "")
+    assert "no call in common" in refused.err
+
+
 def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: Path) -> None:
     """To look at the state before a call."""
     run("agent.py")
