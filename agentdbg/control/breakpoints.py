@@ -15,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentdbg.control.pause_facts import Progress, facts_of, lane_name, messages_of, spent_so_far
+from agentdbg.control.pause_facts import Progress, facts_of, lane_name, last_model_of, messages_of, spent_so_far
 from agentdbg.control.pauses import CALLED_OFF, Answered, Pause, Waiting, is_terminal
 from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
@@ -274,7 +274,7 @@ class Breakpoints(Decider):
     def _moment(self, call: AnnouncedCall, run: ActiveRun) -> dict[str, Any]:
         """What the agent had before it then: its last recorded state, and what its model was last given and gave."""
         state = run.last_state()
-        model = None if call.kind == "llm" else (call.lane or self).last_model
+        model = None if call.kind == "llm" else last_model_of(call.lane, self.last_model)
         moment = {"state": state, "messages": None if model is None else run.shown(messages_of(*model))}
         return {name: value for name, value in moment.items() if value is not None}
 

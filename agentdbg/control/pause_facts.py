@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from agentdbg.recorder.active_run import ActiveRun
     from agentdbg.recorder.calls import Call
     from agentdbg.recorder.deciders import AnnouncedCall
+    from agentdbg.recorder.lanes import Lane
 
-__all__ = ["Progress", "facts_of", "lane_name", "messages_of", "spent_so_far"]
+__all__ = ["Progress", "facts_of", "lane_name", "last_model_of", "messages_of", "spent_so_far"]
 
 
 def facts_of(kind: str, name: str, call: Call | AnnouncedCall) -> dict[str, Any]:
@@ -65,6 +66,15 @@ def messages_of(call: Call, given: Any, as_it_was: Any) -> list[Any]:
     given = given if isinstance(given, list) else [given]
     is_answered = call.is_over and call.error is None
     return [*given, {"role": "assistant", "content": call.response}] if is_answered else [*given]
+
+
+def last_model_of(lane: Lane | None, otherwise: Any) -> Any:
+    """The last model call of a lane, else of the one that it was started or called in."""
+    if lane is None:
+        return otherwise
+    while lane.last_model is None and lane.maker is not None:
+        lane = lane.maker
+    return lane.last_model
 
 
 def lane_name(call: AnnouncedCall) -> str:

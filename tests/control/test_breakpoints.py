@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,30 @@ def test_a_pause_shows_the_call_and_goes_on(recorded: Recorded) -> None:
     assert made == [{"order": "A-17", "amount": 4000, "key": secret}]
     assert recorded.only().one("BREAK")["payload"]["action"] == "continue"
     assert not Path(control_dir(run.path)).exists()
+
+
+def test_a_pause_within_a_tool_or_a_thread_shows_what_the_model_around_it_said() -> None:
+    """Who looks into a tool wants to know what the model wanted of it."""
+
+    @agentdbg.llm(model="m")
+    def think(prompt: str) -> str:
+        return f"about {prompt}"
+
+    @agentdbg.tool
+    def part(n: int) -> int:
+        return n
+
+    @agentdbg.tool
+    def whole(n: int) -> int:
+        return part(n)
+
+    with paused_run(["tool:part"], going_on) as (_, seen):
+        think("cups")
+        whole(1)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(part, 2).result()
+
+    assert [pause["shows"]["messages"][-1]["content"] for pause in seen] == ["about cups"] * 2
 
 
 def test_edited_arguments_reach_the_call_and_the_rest_stays(recorded: Recorded) -> None:
