@@ -10,7 +10,6 @@ from typing import Annotated
 from agentdbg.commands.options import Option
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.protocol import serve
-from agentdbg.mcp_server.tools_control import Control
 from agentdbg.storage.reader import default_data_dir
 
 EXAMPLES = """
@@ -61,8 +60,12 @@ def command(
     if writes not in ("deny", "allow"):
         raise UsageError(f"--writes is {writes!r}; it can be deny or allow")
     words = _program_words(program)
-    chosen = Control(Path.cwd(), live, max_cost_usd, writes, float(timeout), words) if control else None
-    serve(default_data_dir(), chosen)
+    if not control:
+        serve(default_data_dir())
+        return
+    from agentdbg.mcp_server.tools_control import Control, control_tools  # noqa: PLC0415 -- who only reads needs no recorder
+
+    serve(default_data_dir(), control_tools(Control(Path.cwd(), live, max_cost_usd, writes, float(timeout), words)))
 
 
 def _program_words(text: str) -> tuple[str, ...]:

@@ -31,14 +31,15 @@ from agentdbg.extra_packages import load_extra
 from agentdbg.index.run_index import RunFilter
 from agentdbg.mcp_server.run_access import Reader, run_brief
 from agentdbg.mcp_server.tool_answers import visible
-from agentdbg.mcp_server.tools_control import Control, control_tools
 from agentdbg.mcp_server.tools_runs import FIND, LIST_RUNS, READ_EVENT, READ_EVENTS, SEARCH_RUN
 from agentdbg.mcp_server.tools_verdicts import COMPARE_RUNS, EXPLAIN_RUN, VALIDATE_RUN, WHERE_FROM
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from agentdbg.mcp_server.tool import Tool
 
     Answer = Callable[[Reader, dict[str, Any]], dict[str, Any]]
 
@@ -71,10 +72,9 @@ TOOLS = {
 _NOT_FOUND, _INVALID = -32002, -32602
 
 
-def serve(data_dir: Path, control: Control | None = None) -> None:
-    """Answer on stdin and stdout until stdin ends. With `control` there are tools that act, too."""
-    if control is not None:
-        TOOLS.update({tool.name: tool for tool in control_tools(control)})
+def serve(data_dir: Path, acting: Iterable[Tool] = ()) -> None:
+    """Answer on stdin and stdout until stdin ends; `acting` are tools that do more than read."""
+    TOOLS.update({tool.name: tool for tool in acting})
     lowlevel = _load("mcp.server.lowlevel")
     server = lowlevel.Server("agentdbg", version=__version__, instructions=INSTRUCTIONS)
     reader = Reader(data_dir)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.tape.tape_reader import TapeReader
-from agentdbg.tape.value_store import name_of
+from agentdbg.tape.value_names import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

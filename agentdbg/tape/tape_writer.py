@@ -34,12 +34,12 @@ from agentdbg.tape import program
 from agentdbg.tape.exchanges import clean_chunks, kept_headers, unpacked_chunks
 from agentdbg.tape.origin import data_folder_key, proven
 from agentdbg.tape.raised_from import frames_of
+from agentdbg.tape.value_names import name_of
 from agentdbg.tape.value_store import (
     Lost,
     Taken,
     ValueStore,
     marshalled,
-    name_of,
     pieces_in_order,
     raw_bytes,
     read_body,

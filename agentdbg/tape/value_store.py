@@ -17,8 +17,6 @@ from __future__ import annotations
 import enum
 import marshal
 import re
-import sys
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
@@ -27,6 +25,7 @@ from agentdbg.faults import pass_on
 from agentdbg.redaction.sealed_items import characters_left, own_copy
 from agentdbg.redaction.whole import SecretNumbers, TooSlow
 from agentdbg.tape.codec import KIND, MOST_CHARACTERS, MOST_NODES, TooLarge, ValueEncoder
+from agentdbg.tape.value_names import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +41,6 @@ __all__ = [
     "ValueStore",
     "input_hash",
     "marshalled",
-    "name_of",
     "pieces_in_order",
     "raw_bytes",
 ]
@@ -73,19 +71,9 @@ _AS_NINES = bytes.maketrans(b"012345678", b"9" * 9)
 _REDACTED = REDACTED.encode()
 _NUMBER = re.compile(_REDACTED + rb":[0-9]+")
 
-# OpenSSL's is nine times as quick, but loading it would take 4 ms of a program that does not use it.
-_URL_SAFE = bytes.maketrans(b"+/", b"-_")
-_hashlib: Any = sys.modules.get("hashlib")
-_sha256: Any = encoding.sha256 if _hashlib is None else _hashlib.sha256
-
 
 class Lost(Exception):
     """A value cannot be stored; the text says why."""
-
-
-def name_of(stored: bytes) -> bytes:
-    """What a value is called: the first 128 bits of the SHA-256 of its bytes, as 22 characters."""
-    return b2a_base64(_sha256(stored).digest()[:16])[:22].translate(_URL_SAFE)
 
 
 class Piece:

@@ -207,6 +207,9 @@ def test_what_few_ask_for_is_loaded_when_one_does() -> None:
     assert not viewer & {*seldom, "agentdbg.server.compare", "agentdbg.server.control"}
     asking = _loaded_by("import agentdbg.commands.sql")
     assert not asking & {*seldom, "agentdbg.analysis.findings"}
+    assisting = _loaded_by("import agentdbg.commands.mcp, agentdbg.commands.validate")
+    assert "agentdbg.tape.tape_check" in assisting
+    assert not assisting & {"agentdbg.redaction", "agentdbg.control.again_words", "agentdbg.mcp_server.tools_control"}
 
 
 def test_what_an_extra_brings_is_loaded_by_its_own_command_alone() -> None:
