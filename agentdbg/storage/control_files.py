@@ -108,7 +108,7 @@ def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
     """What waits in this run, the longest first; nothing that is damaged, not ours, or of a process that is gone."""
     found, folder = [], control_dir(run_folder)
     try:
-        names = os.listdir(folder)
+        names = [] if _is_link(folder) else os.listdir(folder)
     except OSError as error:  # nothing waits, or no longer: the folder goes with the last pause
         pass_on(error)
         return []
@@ -137,7 +137,7 @@ def pause_headline(pause: dict[str, Any]) -> str:
 def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any]) -> bool:
     """Tell a paused program what to do; False when it no longer waits, or somebody else was first."""
     folder = Path(control_dir(run_folder))
-    waiting = () if folder.is_symlink() else [pause["pause_id"] for pause in paused_in(run_folder)]
+    waiting = [pause["pause_id"] for pause in paused_in(run_folder)]
     if pause_id not in waiting or not _PAUSE_ID.fullmatch(pause_id):
         return False
     body = json.dumps(command, allow_nan=False).encode()
@@ -162,8 +162,9 @@ def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any])
 
 def read_breaks(run_folder: str | Path) -> list[str]:
     """Where the program should pause, as set from outside."""
+    folder = control_dir(run_folder)
     try:
-        told = read_private_json(os.path.join(control_dir(run_folder), _BREAKS))
+        told = None if _is_link(folder) else read_private_json(os.path.join(folder, _BREAKS))
     except (OSError, ValueError) as error:
         pass_on(error)
         return []

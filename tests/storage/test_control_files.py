@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.owner import describe_owner
 from agentdbg.storage.control_files import (
     MOST_COMMAND_BYTES,
     answer_pause,
     control_dir,
     forget_breaks,
     new_pause_id,
+    pause_headline,
     paused_in,
     post_pause,
     read_breaks,
+    reject_command,
     take_command,
     withdraw_pause,
     write_breaks,
@@ -156,6 +159,91 @@ def test_a_linked_control_folder_is_not_followed(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="link"):
         post_pause(tmp_path / "run", {"pause_id": new_pause_id()})
+    with pytest.raises(OSError, match="link"):
+        write_breaks(tmp_path / "run", ["tool:refund"])
+
+
+def test_nothing_is_read_through_a_linked_control_folder(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """Else who may write in one run's folder shows, answers and stops the program of another."""
+    pause_id = pause["pause_id"]
+    write_breaks(tmp_path, ["tool:refund"])
+    assert answer_pause(tmp_path, pause_id, {"do": "continue"})
+    (tmp_path / "run").mkdir()
+    Path(control_dir(tmp_path / "run")).symlink_to(control_dir(tmp_path))
+
+    assert paused_in(tmp_path / "run") == []
+    assert not answer_pause(tmp_path / "run", pause_id, {"do": "abort"})
+    assert take_command(tmp_path / "run", pause_id) is None
+    assert read_breaks(tmp_path / "run") == []
+    assert take_command(tmp_path, pause_id) == {"do": "continue"}
+
+
+def test_only_pauses_that_somebody_waits_in_are_shown(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """The page offers an answer for each; one that nobody takes would look like a program that hangs."""
+    folder = Path(control_dir(tmp_path))
+    gone = {"pause_id": new_pause_id(), "since": "0", "owner": {**describe_owner(), "started": "1"}}
+    ours = {"pause_id": new_pause_id(), "since": "1", "owner": describe_owner()}
+    for one in (gone, ours):
+        post_pause(tmp_path, one)
+    damaged = {"paused-list.json": "[1]", "paused-torn.json": "{", "paused-other.json": json.dumps(pause)}
+    for name, text in {**damaged, f"command-{new_pause_id()}.json": json.dumps(pause)}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+
+    assert [one["pause_id"] for one in paused_in(tmp_path)] == [ours["pause_id"], pause["pause_id"]]
+
+
+def test_an_answer_that_makes_no_sense_leaves_room_for_another(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """The program waits on, and the first to answer now is the first."""
+    assert answer_pause(tmp_path, pause["pause_id"], {"do": "dance"})
+    reject_command(tmp_path, pause["pause_id"])
+
+    assert take_command(tmp_path, pause["pause_id"]) is None
+    assert answer_pause(tmp_path, pause["pause_id"], {"do": "continue"})
+    assert take_command(tmp_path, pause["pause_id"]) == {"do": "continue"}
+
+
+def test_a_forged_command_is_taken_away(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """It is looked at ten times a second, for as long as the program waits."""
+    path = Path(control_dir(tmp_path)) / f"command-{pause['pause_id']}.json"
+    path.write_text("no JSON")
+    path.chmod(0o600)
+
+    assert take_command(tmp_path, pause["pause_id"]) is None
+    assert not path.exists()
+
+
+def test_an_answer_too_large_to_be_taken_is_refused_to_its_face(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """Written, it would only be thrown away where nobody sees it."""
+    with pytest.raises(ValueError, match="4,000,000 are the most"):
+        answer_pause(tmp_path, pause["pause_id"], {"do": "continue", "value": "x" * MOST_COMMAND_BYTES})
+
+    assert answer_pause(tmp_path, pause["pause_id"], {"do": "continue"})
+
+
+@pytest.mark.parametrize("told", ["[]", '{"breaks": 5}', '{"breaks": null}', "{", '{"breaks": [1, null]}'])
+def test_breakpoints_that_cannot_be_read_are_none(tmp_path: Path, pause: dict[str, Any], told: str) -> None:
+    """The program asks at each of its calls, and must not end because a file is odd."""
+    del pause
+    path = Path(control_dir(tmp_path)) / "breaks.json"
+    path.write_text(told)
+    path.chmod(0o600)
+
+    assert read_breaks(tmp_path) == []
+
+
+def test_breakpoints_go_with_their_run(tmp_path: Path) -> None:
+    """Nothing of a run that is over waits to be found."""
+    write_breaks(tmp_path, ["tool:refund"])
+    forget_breaks(tmp_path)
+
+    assert not Path(control_dir(tmp_path)).exists()
+
+
+def test_a_pause_is_told_in_half_a_line() -> None:
+    """A list of runs says what each waits at, also when a pause of another version says less."""
+    assert pause_headline({"when": "after", "call": {"name": "refund"}}) == "Paused after refund, waiting for you"
+    assert pause_headline({"when": 5, "call": None}) == "Paused at a call, waiting for you"
 
 
 def test_breaks_are_set_from_outside(tmp_path: Path) -> None:
