@@ -178,6 +178,70 @@ def test_a_length_nothing_can_take_is_none(length: float) -> None:
     assert read({"event_type": "X", "duration_ms": length})["duration_ms"] is None
 
 
+def test_what_identifies_an_event_is_text_or_made_up() -> None:
+    """A number or an empty text where an id belongs would be looked up, linked to and never found."""
+    odd = {"event_type": "TOOL_CALL", "event_id": "", "run_id": "", "parent_id": "", "name": 5}
+    event = read({**odd, "payload": {"args": {}}})
+
+    assert (event["run_id"], event["parent_id"], event["name"]) == (RUN, None, "unknown")
+    assert len(event["event_id"]) == 36
+    assert event["payload"]["tool_name"] == "unknown"
+    assert read({**odd, "event_id": 7})["event_id"] == event["event_id"]
+    assert read({**odd, "run_id": "of another"})["run_id"] == "of another"
+    assert read({**odd, "parent_id": "p"})["parent_id"] == "p"
+
+
+@pytest.mark.parametrize(
+    ("payload", "name"),
+    [
+        ({"error_type": "KeyError"}, "KeyError"),
+        ({"pattern": "a -> b"}, "a -> b"),
+        ({"run_name": "agent"}, "agent"),
+        ({"name": "part", "run_name": 5}, "part"),
+        ({}, "progress"),
+    ],
+)
+def test_an_event_without_a_name_is_called_by_what_it_says(payload: dict[str, Any], name: str) -> None:
+    """A row needs words to be found by."""
+    assert read({"event_type": "PROGRESS", "payload": payload})["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("payload", "meant"), [(5, {"value": 5}), ([1], {"value": [1]}), ("", {"value": ""}), (None, {})]
+)
+def test_a_payload_that_is_no_object_is_kept_as_its_value(payload: Any, meant: dict[str, Any]) -> None:
+    """What another writer wrote is shown, whatever it is."""
+    assert read({"event_type": "PROGRESS", "payload": payload})["payload"] == meant
+
+
+def test_what_is_in_the_strict_form_already_stays() -> None:
+    """An alias beside the proper name is the writer's own field, and no reason to lose either."""
+    call = {"model": "m", "stop_reason": "end", "finish_reason": "stop", "status": "ok", "error": None}
+    loop = {"pattern": "a", "evidence_event_ids": ["x"], "evidence": ["y"]}
+    state = {"state": {"a": 1}, "note": "by hand"}
+
+    assert read({"event_type": "LLM_CALL", "payload": call})["payload"] == call
+    assert read({"event_type": "LOOP_WARNING", "payload": loop})["payload"] == loop
+    assert read({"event_type": "STATE_UPDATE", "payload": state})["payload"] == state
+    assert "stop_reason" not in read({"event_type": "TOOL_CALL", "payload": {"finish_reason": "x"}})["payload"]
+
+
+def test_an_error_of_any_kind_becomes_one_with_a_message() -> None:
+    """A list of complaints is what some tools give."""
+    error = read({"event_type": "TOOL_CALL", "payload": {"error": ["no", 5]}})["payload"]["error"]
+
+    assert error == {"error_type": "Error", "message": '["no", 5]', "stack": None}
+
+
+def test_a_number_too_large_costs_no_other_number() -> None:
+    """A line is read by a slower decoder for its sake; everything else in it stays what it was."""
+    line = b'{"event_type":"X","duration_ms":2.6,"payload":{"a":1e999,"b":1.5,"c":-0.25,"d":3}}'
+    event = parse_event(line, RUN)
+
+    assert event["payload"] == {"a": "1e999", "b": 1.5, "c": -0.25, "d": 3}
+    assert event["duration_ms"] == 3
+
+
 DAMAGED = {
     "torn": b'{"event_type":"TOOL_CALL","na',
     "torn inside an escape": b'{"event_type":"X","name":"\\u00',

@@ -630,6 +630,28 @@ def test_an_exception_recorded_by_a_failed_call_counts_once(tmp_path: Path) -> N
     assert load_run_meta(run_id, tmp_path)["counts"]["errors"] == 2
 
 
+def test_what_loops_had_cost_is_the_sum_of_what_was_told_of_each(tmp_path: Path) -> None:
+    """The end of a run knows it; of a run that was killed in a loop, the warnings do. A hint is no loop."""
+    run_id = str(uuid.uuid4())
+    told: list[Any] = [{"cost_usd": 0.1}, {"cost_usd": 0.2}, {"cost_usd": -4}, {"cost_usd": "much"}, None, [1]]
+    warnings = [
+        handmade.event(run_id, "LOOP_WARNING", 20 + at, name="a", payload={"spent": spent, "severity": "critical"})
+        for at, spent in enumerate(told)
+    ]
+    hint = handmade.event(run_id, "LOOP_WARNING", 40, name="a", payload={"spent": {"cost_usd": 9}, "severity": "info"})
+    start = handmade.run_start(run_id)
+    write_run(tmp_path, run_id, meta=None, events=[start, *warnings, hint])
+    assert load_run_meta(run_id, tmp_path)["loop_cost_usd"] == 0.3
+
+    end = run_end(run_id)
+    end["payload"]["summary"]["loop_cost_usd"] = 0.75
+    write_run(tmp_path, run_id, meta=None, events=[start, *warnings, hint, end])
+    assert load_run_meta(run_id, tmp_path)["loop_cost_usd"] == 0.75
+
+    quiet = write_run(tmp_path, meta=None, events=[handmade.run_start(run_id), hint])
+    assert load_run_meta(quiet, tmp_path)["loop_cost_usd"] is None
+
+
 def test_reading_a_long_run_keeps_memory_flat(tmp_path: Path) -> None:
     """A run of any length has to open on a laptop."""
     run_id = str(uuid.uuid4())
