@@ -382,12 +382,16 @@ def unused_result(story: RunStory) -> Iterator[Ground]:
 
 def _come_up_again(new: list[str], text: str, asked: str, later: list[Step]) -> bool:
     """Whether a later step has one of the new facts of a result, or a figure that follows from those in it."""
+    wanted = [value.lower() for value in new]
+    for step in later:  # the quick way first: nearly always something is said again as it was
+        said = f"{step.text}\n{as_json(step.args)}\n{as_json([call.args for call in step.calls])}".lower()
+        if any(value in said for value in wanted):
+            return True
     given, figures = facts_in(asked), Figures()
     figures.add(text)
     for step in later:
         facts = facts_in(step.text[:8_000])
-        said = f"{step.text}\n{as_json(step.args)}\n{as_json([call.args for call in step.calls])}".lower()
-        if any(value in facts.hard or value.lower() in said for value in new):
+        if not facts.hard.isdisjoint(new):
             return True
         told = (one.lstrip("-") for one in facts.hard - given.numbers_and_ids)
         if step.is_decision and any(_PLAIN_NUMBER.fullmatch(one) and figures.give(one) for one in told):

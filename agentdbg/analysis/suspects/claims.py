@@ -126,6 +126,10 @@ _CLAIMS = (
     re.compile(rf"(?P<did>{_words(_JA)})(?:いた)?(?:しました|完了)"),
     re.compile(rf"(?P<did>{_words(_KO)})(?:했습니다|되었습니다|하였습니다)"),
 )
+_AUXILIARIES = frozenset(
+    {"abbiamo", "avons", "foi", "foram", "ha", "habe", "haben", "han", "he", "hemos", "ho", "worden", "wurde", "wurden"}
+)
+"""One of these is in every claim that is written in plain letters, and in few English sentences."""
 _WITHOUT_DOERS = _CLAIMS[-3:]
 """Chinese, Japanese and Korean leave out who did it."""
 _OPEN = re.compile(
@@ -164,7 +168,8 @@ def only_asks(text: str) -> bool:
 
 def claim_in(sentence: str) -> Claim | None:
     """What a sentence in another language than English claims to have done."""
-    if len(sentence) > _LONGEST or _OPEN.search(sentence):
+    is_english = sentence.isascii() and _AUXILIARIES.isdisjoint(sentence.lower().split())
+    if is_english or len(sentence) > _LONGEST or _OPEN.search(sentence):
         return None
     for pattern in _CLAIMS:
         found = pattern.search(sentence)

@@ -139,6 +139,8 @@ def other_currency(sentences: Iterable[str], results: Sequence[Step], known: str
         for figure, currency, shown in _amounts_in(result.text)
         if currency
     }
+    if not amounts:
+        return None
     spoken = {currency for _, currency, _ in _amounts_in(known)} | {
         _WORDS[word] for word in re.findall(r"[a-z]+", known.lower()) if word in _WORDS
     }

@@ -70,7 +70,7 @@ class WrongSum(NamedTuple):
 
 def wrong_sums(text: str, asked: str = "") -> Iterator[WrongSum]:
     """The equations of a text that do not come out; none where something else than plain arithmetic was asked for."""
-    if _OTHER_ARITHMETIC.search(asked) or _OTHER_ARITHMETIC.search(text[:_LONGEST]):
+    if "=" not in text or _OTHER_ARITHMETIC.search(asked) or _OTHER_ARITHMETIC.search(text[:_LONGEST]):
         return
     plain = _CODE.sub(" ", text[:_LONGEST]).replace(r"\times", "\u00d7").replace(r"\$", "$").replace("**", "")
     for found in _EQUATION.finditer(plain):
