@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Recorded, settle
-from tests.browser.gallery import write_gallery
+from tests.browser.gallery import Story, write_gallery
 from tests.server.running import viewer
 
 if TYPE_CHECKING:
@@ -212,16 +213,22 @@ def test_share_a_run(read: Callable[..., Reader]) -> None:
     assert download.value.suggested_filename.endswith(".html")
 
 
-def test_delete_a_run_and_undo_it(read: Callable[..., Reader]) -> None:
+def test_delete_a_run_and_undo_it(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """A slip must not cost a run."""
-    reader = read("invoice")
+    story = Story("deleted by a slip", 5)  # a run of its own: should it stay deleted, no other test misses it
+    story.tool("look", {}, "found", 5)
+    story.write(recorded.data_dir)
+    page = open_page(f"{recorded.viewer.origin}/?run_id={story.run_id}")
+    reader = Reader(page)
+    row = page.locator("run-rail .run", has_text="deleted by a slip")
+    expect(row).to_have_count(1)
     reader.click(reader.page.get_by_role("button", name="More actions"))
     reader.click(reader.page.locator("#run-menu [data-action=delete-run]"))
-    row = reader.page.locator("run-rail .run", has_text="invoice-triage")
     expect(row).to_have_count(0)
     reader.click(reader.page.get_by_role("button", name="Undo"))
 
     expect(row).to_have_count(1)
+    shutil.rmtree(recorded.data_dir / "runs" / story.run_id)
 
 
 def test_read_the_failed_call_by_keyboard_alone(read: Callable[..., Reader]) -> None:

@@ -1,9 +1,9 @@
 // @ts-check
-/** Short answers that float: what was done, and for ten seconds the way to undo it. */
+/** Short answers that float: what was done, and for twenty seconds the way to undo it. */
 
 import { h } from "../core/dom.js";
 
-const UNDO_MS = 10000;
+const UNDO_MS = 20000;
 const PLAIN_MS = 4000;
 
 export class ToastStack extends HTMLElement {
@@ -35,9 +35,13 @@ export class ToastStack extends HTMLElement {
     this.append(toast);
     while (this.children.length > 3) this.firstElementChild?.remove();
     let timer = setTimeout(leave, action ? UNDO_MS : PLAIN_MS);
-    // Whoever points at it is still reading.
-    toast.addEventListener("pointerenter", () => clearTimeout(timer));
-    toast.addEventListener("pointerleave", () => (timer = setTimeout(leave, PLAIN_MS)));
+    // Whoever points at it, or has come to it by key, is still reading.
+    for (const begins of ["pointerenter", "focusin"]) toast.addEventListener(begins, () => clearTimeout(timer));
+    for (const ends of ["pointerleave", "focusout"])
+      toast.addEventListener(ends, () => {
+        clearTimeout(timer);
+        timer = setTimeout(leave, PLAIN_MS);
+      });
   }
 }
 
