@@ -93,8 +93,10 @@ class Chance:
         """Remember what is drawn from here on; gives what ends that."""
         self._watch(os, "urandom", self._note_bytes)
         when_imported(["random"], lambda _: self._watch(sys.modules["random"], "_urandom", self._note_bytes))
-        self._watch(uuid, "uuid1", self._note_id)
         known: Any = uuid
+        if getattr(known, "_generate_time_safe", None) is not None:
+            self._number_by_itself(known)
+        self._watch(uuid, "uuid1", self._note_id)
         if getattr(known, "_node", 0) is None:  # it would start a program to learn the machine's own
             known._node = int.from_bytes(os.urandom(6), "big") | 1 << 40  # as where there is none  # noqa: SLF001
             self._undo.append(lambda: setattr(known, "_node", None))
@@ -113,6 +115,18 @@ class Chance:
 
         setattr(owner, name, drawn)
         self._undo.append(lambda: setattr(owner, name, draw))
+
+    def _number_by_itself(self, known: Any) -> None:
+        """What the system's library made is made in Python under another clock, and would take a random number."""
+        make = known.uuid1
+
+        @functools.wraps(make)
+        def uuid1(node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
+            made: uuid.UUID = make(node, int.from_bytes(os.urandom(2), "big") >> 2 if clock_seq is None else clock_seq)
+            return made
+
+        known.uuid1 = uuid1
+        self._undo.append(lambda: setattr(known, "uuid1", make))
 
     def _stop(self) -> None:
         while self._undo:

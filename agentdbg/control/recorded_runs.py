@@ -119,7 +119,8 @@ def _open_run(run_id: str, data_dir: Path) -> RecordedRun:
     if path is None:
         inside = sorted(_runs_inside(run_id, data_dir))
         if inside:
-            others = f"; it also replays the {len(inside) - 1} others" if len(inside) > 1 else ""
+            count = len(inside) - 1
+            others = f"; that replays the other{f' {count}' if count > 1 else ''} too" if count else ""
             raise CannotReplay(
                 f"run {run_id[:8]} made no call by itself: its calls are in runs of their own."
                 f" Replay the first: agentdbg replay {inside[0][1][:8]}{others}"

@@ -127,7 +127,9 @@ class ReplayedTest(Recording):
         first = self._replay.session.first
         if first is None or self._replay.session.is_equal:
             return None
-        told = [f"the replay {first.text()}", f"{first.equal_before} calls before it were the same"]
+        equal = first.equal_before
+        calls = "1 call before it was" if equal == 1 else f"{equal} calls before it were"
+        told = [f"the replay {first.text()}", f"{calls} the same"]
         return "\n  ".join(told)
 
     def public_form(self, error: BaseException) -> BaseException | None:

@@ -275,6 +275,20 @@ def test_the_number_of_the_process_may_be_another_one(form: str, watching: Chanc
     assert watching.is_same({"pid": 31337}, {"pid": now}, moment)
 
 
+def test_an_id_of_the_clock_takes_no_random_number_that_it_did_not_take() -> None:
+    """The system makes it where it can; under the recorded clock Python does, with a number of `random`."""
+
+    def program() -> Any:
+        uuid.uuid1()
+        return book(random.random())["n"]
+
+    begin_random(7)
+    live, run_id = _record(program)
+
+    begin_random(7)
+    assert _again(program, run_id) == live
+
+
 def test_another_file_in_a_temporary_folder_is_a_difference() -> None:
     names = ["a.txt"]
 
