@@ -55,6 +55,7 @@ _OTHER_ARITHMETIC = re.compile(
     re.IGNORECASE,
 )
 """Where `1 + 1 = 1` and `10 + 5 = 3` are right."""
+_DECIMAL_COMMA = re.compile(r"\d+,\d\d?")
 _THOUSANDS = re.compile(r"\d{1,3}\.\d{3}(?!\d)")
 """`1.200` may be a thousand and two hundred."""
 _SHARE = re.compile(r"(?<![\w.,])(\d[\d,]{0,14}(?:\.\d{1,8})?)\s?(?:%|percent)")
@@ -111,7 +112,12 @@ _MINUS = ("-", "\u2212", "\u2013")
 
 
 def _value(figure: str) -> float:
-    return float(figure.strip("$\u20ac\u00a3 ").replace(",", ""))
+    return float(_in_english(figure.strip("$\u20ac\u00a3 ")).replace(",", ""))
+
+
+def _in_english(figure: str) -> str:
+    """`14,30` as `14.30`: a comma before one or two digits parts no thousands."""
+    return figure.replace(",", ".") if _DECIMAL_COMMA.fullmatch(figure) else figure
 
 
 def _evaluated(signs: list[str], figures: list[float]) -> float | None:
@@ -142,7 +148,7 @@ def _tolerance(figures: list[str], right: str, value: float, *, is_sum: bool) ->
 
 def _last_digit(figure: str) -> float:
     """The worth of the last digit that was given; `3,500` may be rounded to hundreds."""
-    whole, _, part = figure.partition(".")
+    whole, _, part = _in_english(figure).partition(".")
     zeros = len(whole) - len(whole.rstrip("0"))
     return float(10 ** -len(part)) if part else 10**zeros / 2 if zeros > 1 else 1.0
 

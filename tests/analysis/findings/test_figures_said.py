@@ -103,6 +103,7 @@ def test_a_figure_that_nothing_gives_is_named() -> None:
         "It is about 48.7 million, I estimate.",
         "Revenue and operating income together are 450.7.",
         "The filing is of 2024.",
+        "Revenue is 374,50 above the operating income, which is 38,10.",
     ],
 )
 def test_a_figure_that_is_reckoned_or_estimated_is_left_alone(answer: str) -> None:
