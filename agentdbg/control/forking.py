@@ -62,7 +62,8 @@ class MockedPlan(Plan):
     def _recorded_value(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Any:
         run = None if self.session is None else self.session.run_of(call.run_id)
         out = {} if recorded is None else recorded.tape_call.out
-        return run.recorded.tape.value(out["ok"]) if run is not None and "ok" in out else None
+        given = out.get("items", out.get("ok"))
+        return None if run is None or given is None else run.recorded.tape.value(given)
 
 
 class ForkPlan(MockedPlan):
@@ -97,6 +98,7 @@ class ForkPlan(MockedPlan):
 
     def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Step:
         """Say what to do with a call."""
+        self.was_reached |= recorded is not None and recorded.turn in self._turns
         if recorded is not None and recorded.turn < self._last and recorded.turn not in self._turns:
             if self._mocks is not None:
                 self._mocks.pass_over(call)
@@ -118,7 +120,6 @@ class ForkPlan(MockedPlan):
         return recorded is not None and recorded.turn <= self._last and not call.can_answer
 
     def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Enter | Give:
-        self.was_reached = True
         is_place = recorded.turn == self._place.turn
         if not is_place and recorded.kind == "llm" and (self._inputs or self._outcomes):
             return Enter()  # a client's call, which could be served whole; what is changed is inside it

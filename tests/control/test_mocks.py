@@ -72,6 +72,31 @@ def test_every_form_of_a_mock(tmp_path: Path) -> None:
     assert not called
 
 
+def test_a_list_is_what_a_generator_yields() -> None:
+    """As its event has it, and as a fork sets it; any other value is the one piece of it."""
+
+    @agentdbg.tool
+    def pages(count: int) -> Any:
+        yield from range(count)
+
+    @agentdbg.tool
+    async def apages(count: int) -> Any:
+        for number in range(count):
+            yield number
+
+    async def read() -> list[Any]:
+        return [page async for page in apages(3)]
+
+    def given(*mocks: Mock) -> list[Any]:
+        with deciding(Mocks(mocks)), agentdbg.traced_run("r"):
+            return [list(pages(3)), asyncio.run(read())]
+
+    assert given(parse_mock("*pages=[7, 8]")) == [[7, 8]] * 2
+    assert given(parse_mock("*pages=seq:[[7], 8]")) == [[7], [8]]
+    assert given(parse_mock("*pages={}")) == [[{}]] * 2
+    assert outcomes(parse_mock("search=[7, 8]"), times=1) == [[7, 8]]
+
+
 def test_a_mock_is_the_same_each_time() -> None:
     """A program may change what it was given."""
     for text in ('search={"hits": []}', 'search=seq:[{"hits": []}]'):
