@@ -39,7 +39,6 @@ _ANY_SIZE = 1 << 50
 _EVENT_FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,40})?\.json")
 _MOST_OTHERS = 3
 _HEAD = 4096
-_ZIP = b"PK"
 _EVENT_HEAD = 1 << 20
 _FIRST_LINE = 1 << 20
 _LAST_MS = 253_402_300_800_000
