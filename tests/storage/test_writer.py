@@ -549,3 +549,73 @@ def test_a_line_is_looked_for_at_the_end_of_the_file_only(tmp_path: Path) -> Non
     assert writer.holds(b"late\n")
     assert not writer.holds(b"early\n")
     writer.close()
+
+
+def test_the_line_after_an_interrupted_write_starts_anew(tmp_path: Path) -> None:
+    """Whether the interruption came before, in or after the write, the file itself says."""
+    writer = RunWriter(tmp_path / "run")
+    assert not writer.holds(b"first\n")
+    writer.append(b"first\n")
+    with open(tmp_path / "run" / "events.jsonl", "ab") as file:
+        file.write(b"half of a li")
+
+    assert not writer.holds(b"half of a line\n")
+    writer.append(b"second\n")
+    writer.close()
+    assert _lines(tmp_path / "run") == [b"first", b"half of a li", b"second"]
+
+
+def test_a_file_that_ends_inside_a_line_is_gone_on_with_on_a_new_one(tmp_path: Path) -> None:
+    """What a killed process left must not swallow the next event of another."""
+    (tmp_path / "run").mkdir(mode=0o700)
+    (tmp_path / "run" / "events.jsonl").write_bytes(b'{"n":0}\n{"n":')
+    writer = RunWriter(tmp_path / "run")
+
+    assert writer.append(b'{"n":2}\n')
+    assert writer.append(b'{"n":3}\n')
+    writer.close()
+    assert _lines(tmp_path / "run") == [b'{"n":0}', b'{"n":', b'{"n":2}', b'{"n":3}']
+
+
+@pytest.mark.parametrize(("setting", "each"), [("1", 1), ("0", 0)])
+def test_every_event_is_on_the_disk_itself_where_that_was_asked_for(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, setting: str, each: int
+) -> None:
+    """Only then a power cut loses nothing; it takes a hundred times as long, so nobody gets it unasked."""
+    synced: list[str] = []
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        sync(descriptor)
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("names of open files are told on Linux")
+    monkeypatch.setenv("AGENTDBG_FSYNC", setting)
+    monkeypatch.setattr(own_os.os, "fsync", noted)
+    with traced_run("careful"):
+        before = len([path for path in synced if path.endswith("events.jsonl")])
+        record_llm_call("m")
+        record_state({"a": 1})
+        after = len([path for path in synced if path.endswith("events.jsonl")])
+
+    assert after - before == 2 * each
+    assert recorded.only().path.is_dir()
+
+
+def test_a_disk_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once, with the place and what to expect; a run without its events would else look like one that did nothing."""
+    writer = RunWriter(tmp_path / "run")
+    writer.append(b"first\n")
+    monkeypatch.setattr(own_os.os, "write", _Disk(0).write)
+    writer.append(b"second\n")
+    writer.append(b"third\n")
+    monkeypatch.undo()
+    writer.close()
+
+    assert writer.problem == "No space left on device"
+    told = capsys.readouterr().err
+    assert told.count("No space left on device") == 1
+    assert str(tmp_path / "run") in told
