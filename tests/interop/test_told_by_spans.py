@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,3 +122,16 @@ def test_spans_and_calls_of_a_log_have_their_own_times(tmp_path: Path, data_dir:
 
     assert (rows[0]["ts"], rows[-1]["duration_ms"]) == ("2025-01-01T00:00:00.000Z", 2000)
     assert (history[0]["ts"], _call(history)["usage"]["total_tokens"]) == ("2025-02-01T00:00:00.000Z", 4)
+
+
+def test_calls_that_say_nothing_of_their_usage_cost_no_time(tmp_path: Path, data_dir: Path) -> None:
+    """Looked for in every place where a framework may put it, and in no place that is not there."""
+    spans = [
+        {"span_id": f"s{n}", "root_span_id": "r", "span_attributes": {"type": "llm"}, "input": {}, "output": {}}
+        for n in range(200)
+    ]
+    began = time.process_time()
+    events = imported(write(tmp_path / "spans.json", spans), data_dir)
+
+    assert sum(event["event_type"] == "LLM_CALL" for event in events) == 200
+    assert time.process_time() - began < 3

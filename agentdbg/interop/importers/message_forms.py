@@ -162,6 +162,8 @@ def usage_in(value: Any, depth: int = 0) -> dict[str, Any] | None:
     if isinstance(value, list):
         return next((used for item in value[:4] if (used := usage_in(item, depth + 1))), None)
     told = as_dict(value)
+    if not told:
+        return None
     for key in ("usage_metadata", "token_usage", "usage", "usageMetadata"):
         if isinstance(told.get(key), dict) and any(isinstance(count, int) for count in told[key].values()):
             found: dict[str, Any] = told[key]
@@ -181,6 +183,8 @@ def stop_reason_in(value: Any, depth: int = 0) -> str | None:
     if isinstance(value, list):
         return stop_reason_in(value[0], depth + 1) if value else None
     told = as_dict(value)
+    if not told:
+        return None
     reason = told.get("finish_reason") or told.get("stop_reason") or told.get("finishReason")
     if isinstance(reason, str):
         return reason

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 TITLE = "Weave export"
 
 _WRAPPERS = ("calls", "data", "results")
-_OP = re.compile(r"(?:.*/op/)?(?P<name>[^:]+?)(?::[^/:]*)?$")
 _TOOLS = re.compile(r"(?:^|[._])(?:tool|tools/call|mcp)(?:[._]|$)", re.IGNORECASE)
 _ITSELF = ("self", "cls")
 
@@ -67,8 +66,9 @@ def _used(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(call: dict[str, Any]) -> str:
-    found = _OP.match(call["op_name"])
-    return as_word(call.get("display_name")) or (found["name"] if found is not None else call["op_name"])
+    """As it is shown: an op is kept with the project before its name and a version behind it."""
+    name: str = call["op_name"].rpartition("/op/")[2].partition(":")[0]
+    return as_word(call.get("display_name")) or name or call["op_name"]
 
 
 def _node(call: dict[str, Any], *, adds_up: bool) -> Node:
