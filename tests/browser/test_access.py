@@ -147,6 +147,12 @@ def test_what_is_on_can_be_told_in_forced_colours(open_page: Callable[..., Page]
     expect(page.locator("run-rail [aria-selected=true]")).to_have_css("outline-style", "solid")
 
 
+def ink_of(page: Page) -> str:
+    """The colour of the page's words."""
+    colour: str = page.locator("run-strip").evaluate("strip => getComputedStyle(strip).color")
+    return colour
+
+
 @pytest.mark.skipif(IS_FIREFOX, reason="it cannot be told from outside to force colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_bars_stay_apart_in_forced_colours(
@@ -163,6 +169,9 @@ def test_bars_stay_apart_in_forced_colours(
         }"""
     )
     ink = page.locator("run-strip").evaluate("strip => getComputedStyle(strip).color.match(/\\d+/)[0]")
+    page.goto(recorded.address("crew", view="waterfall"))
+    moment = page.locator("event-rows .waterfall .moment").first
+    expect(moment).to_have_css("background-color", ink_of(page))
     page.goto(recorded.address("chart", event="36"))
     page.locator("event-details [data-tab=changes]").click()
     number = page.locator("context-lens .lens-column[aria-pressed=true] .lens-number")
