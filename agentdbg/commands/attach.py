@@ -40,7 +40,12 @@ def command(
     go_on: Annotated[bool, Option("--continue", help="Let everything that waits go on, and ask nothing.")] = False,
 ) -> None:
     """Answer a run that is paused at a breakpoint, from another terminal. Ends when the run ends; Ctrl-C leaves it."""
-    opened = open_run(run or _newest_waiting() or "latest")
+    wanted = run or _newest_waiting()
+    if wanted is None:
+        raise UsageError(
+            "no run is going on here; `agentdbg run --break WHERE --wait 300 agent.py` starts one that waits"
+        )
+    opened = open_run(wanted)
     folder = run_dir(opened.data_dir, opened.run_id)
     out = Terminal()
     if go_on:

@@ -15,6 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from agentdbg.control.given_answers import as_given
 from agentdbg.control.pause_facts import Progress, facts_of, lane_name, last_model_of, messages_of, spent_so_far
 from agentdbg.control.pauses import CALLED_OFF, Answered, Pause, Waiting, is_terminal
 from agentdbg.control.where import Breakpoint, parse_breakpoint
@@ -135,7 +136,7 @@ class Breakpoints(Decider):
 
     def _mocked(self, call: AnnouncedCall) -> Answer | None:
         known = self._mocks.get((call.kind, call.plain_name), _UNKNOWN)
-        return None if known is _UNKNOWN or not call.can_answer else Answer(known, served="mock")
+        return None if known is _UNKNOWN or not call.can_answer else as_given(known, "mock")
 
     def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Pause this thread, if this is a place to."""
@@ -326,7 +327,7 @@ class Breakpoints(Decider):
         if ask is None:
             tell_once(
                 f"break:{pause.pause_id}",
-                f"paused {pause.when} {pause.kind} {pause.name}; waiting {self._wait_seconds:g} s for an answer from "
+                f"paused {pause.place}; waiting {self._wait_seconds:g} s for an answer from "
                 f"`agentdbg view` or `agentdbg attach {run.run_id[:8]}`",
             )
         return Waiting(pause, run.path, ask, lambda: self._is_ending, seconds=self._wait_seconds, then=self._then)
@@ -399,10 +400,10 @@ class Breakpoints(Decider):
             case "abort":
                 self._abort(answered)
             case "skip":
-                return Answer(answered.value, served="edited")
+                return as_given(answered.value, "edited")
             case "mock":
                 self._mocks[call.kind, call.plain_name] = answered.value
-                return Answer(answered.value, served="mock")
+                return as_given(answered.value, "mock")
             case "raise":
                 return Answer(error=answered.error, served="fault")
         return Proceed(answered.value) if answered.is_edited else None

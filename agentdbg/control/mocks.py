@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 
 from agentdbg.control.edits import read_value_file
+from agentdbg.control.given_answers import as_given
 from agentdbg.control.pauses import error_named
 from agentdbg.control.provider_answers import STATUSES, http_fault, new_answer
 from agentdbg.exceptions import UsageError
@@ -222,7 +223,7 @@ def parse_mock(text: str) -> Mock:
     if what.startswith("@"):
         what = read_value_file(what[1:], f"--mock {text}")
     value = _json(what, text)
-    return Mock(name, lambda *_: _given(copy.deepcopy(value)), nth, text=text)
+    return Mock(name, lambda *_: as_given(copy.deepcopy(value), "mock"), nth, text=text)
 
 
 def parse_fault(text: str) -> Mock:
@@ -245,7 +246,7 @@ def mock_of_value(name: str, value: Any) -> Mock:
         return Mock(base, lambda *_: Answer(error=value, served="mock"), int(nth or 0), text=name)
     if callable(value):
         return Mock(base, lambda call, _: _called(value, call), int(nth or 0), text=name)
-    return Mock(base, lambda *_: _given(value), int(nth or 0), text=name)
+    return Mock(base, lambda *_: as_given(value, "mock"), int(nth or 0), text=name)
 
 
 def _named(text: str, option: str, example: str) -> tuple[str, int, str]:
@@ -271,7 +272,7 @@ def _one_after_the_other(values: list[Any]) -> Callable[..., Answer]:
 
     def answer(*_: Any) -> Answer:
         with lock:
-            return _given(left.pop(0) if len(left) > 1 else copy.deepcopy(left[0]))
+            return as_given(left.pop(0) if len(left) > 1 else copy.deepcopy(left[0]), "mock")
 
     return answer
 
@@ -296,12 +297,7 @@ def _called(function: Callable[..., Any], call: AnnouncedCall) -> Answer:
         value = function(**call.input) if isinstance(call.input, dict) and call.kind == "tool" else function(call.input)
     except Exception as error:  # noqa: BLE001 -- a mock that raises mocks a call that raises
         return Answer(error=error, served="mock")
-    return _given(value)
-
-
-def _given(value: Any, served: str = "mock") -> Answer:
-    """A call that gives this; of a generator a list is what it yields, as its event has it."""
-    return Answer(value, items=value if type(value) is list else None, served=served)
+    return as_given(value, "mock")
 
 
 def _fault(what: str, recorded: Any) -> Answer:
@@ -309,7 +305,7 @@ def _fault(what: str, recorded: Any) -> Answer:
         error: Exception = HTTPError("", int(what), STATUSES[what], Message(), io.BytesIO())
         return Answer(error=error, served="fault")
     if what == "empty":
-        return _given(_NOTHING.get(type(recorded)), "fault")
+        return as_given(_NOTHING.get(type(recorded)), "fault")
     if what == "garbage":
         is_streamed = type(recorded) is list and recorded and all(type(piece) is str for piece in recorded)
         whole = "".join(recorded) if is_streamed else recorded

@@ -130,6 +130,11 @@ class Pause:
     pause_id: str = field(default_factory=new_pause_id)
     since: str = field(default_factory=utc_timestamp)
 
+    @property
+    def place(self) -> str:
+        """Where it waits, in words."""
+        return f"at the breakpoint {self.name}" if self.when == "here" else f"{self.when} {self.kind} {self.name}"
+
     def as_json(self, until: float | None) -> dict[str, Any]:
         """The control file: what the page and other terminals show."""
         return {
