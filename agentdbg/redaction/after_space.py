@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assigned_values import LINE_END, SPACE, Span, is_harmless, read_quoted, read_unquoted
-from agentdbg.redaction.keys import is_drawn, is_told, looks_random
+from agentdbg.redaction.keys import is_chosen, is_drawn, is_told, looks_random
 from agentdbg.redaction.source_code import OF_A_PERSON
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "MOST_WORDS",
     "answered",
     "flag_value",
+    "given_in_call",
     "is_count",
     "is_drawn_at",
     "is_drawn_for",
@@ -35,11 +36,12 @@ _NAME_GAP = re.compile(rf"{SPACE}{{1,40}}\(?(?=[^\s-])")
 _NAMING_COMMAND = re.compile(
     r"(?:\b(?:config(?:ure)?|set|setx|setenv|ENV|ngrok)|#[ \t]{0,8}define)[ \t]{1,40}(?:[^\s\"']{1,80}/:)?$"
 )
-_LINE_BEGINS = re.compile(r"(?:^|\n|\\n)[ \t]*$")
-_WHOLE_LINE = re.compile(
-    rf"[ \t]{{1,20}}(?P<mark>\\*[\"'])(?P<value>[^\s\"'\\]{{10,200}})(?P=mark)[ \t]*[;,]?[ \t]*(?={LINE_END}|$)"
+_LINE_BEGINS = re.compile(r"(?:(?:^|\n|\\n)[ \t]*|[{(\s]:)$")
+_REST_OF_LINE = re.compile(
+    rf"(?:[ \t]|\\t){{1,20}}(?P<mark>\\*[\"']|)(?P<value>[^\s\"'\\]{{8,200}})(?P=mark)"
+    rf"(?=[ \t]{{0,8}}(?:[;,}}][ \t]{{0,8}})?(?:{LINE_END}|$)|[ \t]{{0,8}}\}})"
 )
-"""`storePassword '…'`: a line that holds a name and a text in quotes, as files of settings do."""
+"""`storePassword '…'`: nothing else follows in the line, as in files of settings and tables of names and values."""
 _BEFORE_FLAG = re.compile(r"(?:^|[ \t\r\n\"'(\[]|\\[nrt])$")
 
 
@@ -51,8 +53,8 @@ def flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[S
         gap = _NAME_GAP.match(text, end)
         if gap and (is_flag or _NAMING_COMMAND.search(text, max(0, start - 100), start)):
             yield from told_value(text, gap.end())
-        elif (line := _WHOLE_LINE.match(text, end)) and _LINE_BEGINS.search(text, max(0, start - 40), start):
-            yield from _only_told(line)
+        elif line := _REST_OF_LINE.match(text, end):
+            yield from _last_of_line(text, start, name, line)
         return
     if name.endswith(("-stdin", "-file", "-path", "-prompt")) or not (gap := _FLAG_GAP.match(text, end)):
         return
@@ -67,9 +69,12 @@ def flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[S
         yield value_start, value_end
 
 
-def _only_told(line: re.Match[str]) -> Iterator[Span]:
-    if is_told_or_drawn(line["value"]):
-        yield line.span("value")
+def _last_of_line(text: str, start: int, name: str, line: re.Match[str]) -> Iterator[Span]:
+    value = line["value"]
+    if is_chosen(value) if OF_A_PERSON.search(name) else line["mark"] and is_drawn(value):
+        begins = _LINE_BEGINS.search(text, max(0, start - 40), start) is not None
+        if begins or OF_A_PERSON.search(name):
+            yield line.span("value")
 
 
 _NEXT_WORD = re.compile(
@@ -99,15 +104,36 @@ def nearby(text: str, end: int, *, most_words: int) -> Iterator[Span]:
         at = found.end()
 
 
-_ASKED = re.compile(r"(?:^|\n|\\n)(?:\$|>>>) [^\n]{0,160}$")
-_ANSWER = re.compile(rf"[^\n]{{0,100}}?{LINE_END}b?[\"']?(?P<value>[^\s\"'\\]{{6,200}})[\"']?(?={LINE_END}|$)")
+_GIVEN_IN_CALL = re.compile(
+    r"(?:\\*[\"'`])?[\])]{0,3}(?:\\*[\"'`])?\)?(?:\.[A-Za-z_]{2,24}\(|\(|\s{0,4},)\s{0,8}"
+    r"(?:[A-Za-z_&*.>\-]{1,40},\s?)?(?:[A-Za-z_]{1,20} ?[=:] ?)?"
+    r"[bBrRuU]?\\*[\"'`](?P<value>[^\s\"'`\\]{6,200})\\*[\"'`]\s{0,4}[,)]"
+)
+
+
+def given_in_call(text: str, end: int, name: str) -> Iterator[Span]:
+    """`fill("#password", "…")`, `get_by_label("Password").type("…")`, `.password("…")`, `strcpy(password, "…")`."""
+    given = _GIVEN_IN_CALL.match(text, end)
+    is_of_person = OF_A_PERSON.search(name) or name.lower().endswith(("auth", "login"))
+    if given and (is_drawn(given["value"]) or (is_of_person and is_chosen(given["value"]))):
+        yield given.span("value")
+
+
+_ASKED = re.compile(r"(?:^|\n|\\n)(?:\$|>>>|\(Pdb\)|ipdb>|In \[[0-9]{1,6}\]:) [^\n]{0,160}$")
+_ANSWER = re.compile(
+    rf"[^\n]{{0,100}}?{LINE_END}(?:Out\[[0-9]{{1,6}}\]: )?b?[\"']?(?P<value>[^\s\"'\\]{{6,200}})[\"']?(?={LINE_END}|$)"
+)
 
 
 def answered(text: str, start: int, end: int) -> Iterator[Span]:
     """`$ printenv DB_PASSWORD` and `>>> user.password`: what the line below it says, and nothing else."""
     answer = _ANSWER.match(text, end) if _ASKED.search(text, max(0, start - 180), start) else None
-    if answer and is_told_or_drawn(answer["value"]):
+    if answer and is_told_or_drawn(answer["value"]) and not _ACCOUNT.match(answer["value"]):
         yield answer.span("value")
+
+
+_ACCOUNT = re.compile(r"[a-z_][\w\-]{0,31}:[x*!]:[0-9]{1,6}:")
+"""A line of `/etc/passwd`, where no password has stood for thirty years."""
 
 
 def is_told_or_drawn(word: str) -> bool:
@@ -142,7 +168,7 @@ def told_value(text: str, at: int) -> Iterator[Span]:
         yield told.start(), told.start() + len(value)
 
 
-_COUNT = re.compile(r"[-+.]?[0-9][0-9.,_]*[kKmM%]?")
+_COUNT = re.compile(r"[-+.]?[0-9][0-9.,_]*[kKmM%]?(?:[/+x-][0-9][0-9.,_]{0,12}[kKmM%]?){0,3}")
 
 
 def is_count(value: str) -> bool:

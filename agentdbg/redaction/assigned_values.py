@@ -32,7 +32,10 @@ SPACE = r"(?:\s|\\+[nrt])"
 LINE_END = r"(?:\r?\n|(?:\\+r)?\\+n)"
 """Each as it is, and as it stands in a text within a text."""
 
-_OPENING = re.compile(r"(?:[bBrRuUfFNL@$]|u8){0,2}(?P<slashes>\\*)(?P<mark>\"\"\"|'''|[\"'`]|&quot;|&#3[49];|%2[27])")
+_OPENING = re.compile(
+    r"(?:[bBrRuUfFNL@$]|u8){0,2}(?P<slashes>\\*)"
+    r"(?P<mark>\"\"\"|'''|```(?=[^\s`]{1,200}```)|[\"'`]|&quot;|&#3[49];|%2[27])"
+)
 
 
 def read_quoted(text: str, at: int) -> Span | None:

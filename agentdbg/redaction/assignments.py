@@ -12,9 +12,17 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.redaction.after_sign import after_colon, assigned, is_no_value, past_annotation, section_below
-from agentdbg.redaction.after_space import MOST_WORDS, answered, flag_value, is_drawn_for, nearby, told_value
+from agentdbg.redaction.after_space import (
+    MOST_WORDS,
+    answered,
+    flag_value,
+    given_in_call,
+    is_drawn_for,
+    nearby,
+    told_value,
+)
 from agentdbg.redaction.assigned_values import QUOTE, SPACE, Span, read_quoted, read_unquoted
-from agentdbg.redaction.columns import cells_below, values_inserted
+from agentdbg.redaction.columns import aligned_below, cells_below, values_inserted
 from agentdbg.redaction.key_words import (
     AFTERWORDS,
     KEY_NAME_ENDS,
@@ -59,7 +67,8 @@ _MAY_BE_ODD = re.compile(
 _ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]{1,200}")
 
 _SEPARATOR = re.compile(
-    rf"(?:\[[0-9]{{0,5}}\])?\]?(?P<quote>{QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{SPACE}{{0,40}}"
+    rf"(?:\[[0-9]{{0,5}}\]| As [A-Z][A-Za-z]{{1,20}}(?= =))?\]?(?P<quote>{QUOTE})?"
+    rf"(?P<bracket>[\])]{{0,2}})\*{{0,2}}{SPACE}{{0,40}}"
     rf"(?P<sign>===?|!==?|=>|->|<-|(?:\?{{1,2}}|\|\||\+)=|\u2192|[\-\u2013\u2014](?=[ \t])|:=|="
     rf"|%3[DdAa]|&#(?:58|61);|:(?!:)|\uff1a|\\+uff1a"
     rf"|,|>|\||(?:is|was|est|es|ist|lautet|jest|\u00e9|\u00e8)(?=:?\s):?|\\+u(?:201[34]|00e[89])(?=\s)"
@@ -115,6 +124,7 @@ _WINDOW = 4_200
 """Brackets close within it, or never; what stands in quotes may go on behind it, line after line."""
 _THREE_QUOTES = re.compile(r"[^\n]{0,200}?(?:\"\"\"|''')")
 
+_SNAKE = re.compile(r"[a-z]+(?:_[a-z]+)+[0-9]?")
 _WORDS_IN_BRACKETS = re.compile(r"[^\s\"'`,;:=(){}\[\]]+")
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-$")
 
@@ -178,10 +188,16 @@ class AssignmentScanner:
         typed = _TYPED_PAIR.match(text, end)
         spans = [_typed(text, typed.end())] if typed else list(self._after_name(text, start, end))
         if not spans and verdict in {SECRET, RANDOM, USERS_OWN, COUNTER}:
-            columns = (*cells_below(text, start, end), *values_inserted(text, start, end))
-            spans = [span for span in columns if is_drawn_for(name, text[slice(*span)])]
+            columns = (
+                *cells_below(text, start, end),
+                *aligned_below(text, start, end),
+                *values_inserted(text, start, end),
+            )
+            spans = [span for span in columns if self._is_cell(name, text[slice(*span)])]
         if not spans and not is_weak and verdict in opening and not _goes_on_after_token(name):
-            spans = list(nearby(text, end, most_words=2 if verdict == RANDOM else MOST_WORDS))
+            spans = list(given_in_call(text, end, name)) or list(
+                nearby(text, end, most_words=2 if verdict == RANDOM else MOST_WORDS)
+            )
         if not spans and verdict in {SECRET, RANDOM, USERS_OWN}:
             spans = list(answered(text, start, end))
         if verdict in {RANDOM, DESCRIBING}:
@@ -189,6 +205,12 @@ class AssignmentScanner:
         if verdict == USERS_OWN:
             return spans
         return [span for span in spans if not merely_mentions(text, name, start, span, is_weak=is_weak)]
+
+    def _is_cell(self, name: str, value: str) -> bool:
+        """Whether a cell in the column of a name is a secret, and not the name of one as well."""
+        if _SNAKE.fullmatch(value) and self._judge.judge(value) != SAFE:
+            return False
+        return is_drawn_for(name, value)
 
     def _is_weak(self, name: str, sign: str) -> bool:
         """`token.text`, `pass_fds`, `Second pass: …`: names in code and prose that seldom hold a secret."""

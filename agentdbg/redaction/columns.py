@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.assigned_values import Span
 
-__all__ = ["cells_below", "values_inserted"]
+__all__ = ["aligned_below", "cells_below", "values_inserted"]
 
 _LONGEST_LINE = 400
 _MOST_ROWS = 200
@@ -53,6 +53,32 @@ def cells_below(text: str, start: int, end: int) -> Iterator[Span]:
         if line.count(sign) != width:
             return
         yield from _cell(text, first, line, sign, place)
+
+
+_WORDS = re.compile(r"[^\s]+")
+_NAME = re.compile(r"[A-Za-z_][\w.\-]*:?")
+
+
+def aligned_below(text: str, start: int, end: int) -> Iterator[Span]:
+    """What stands below a heading in columns that spaces make, as pandas and kubectl print them."""
+    first = text.rfind("\n", max(0, start - _LONGEST_LINE), start) + 1
+    last = text.find("\n", end, end + _LONGEST_LINE)
+    heading = text[first:last] if last >= 0 and start - first <= _LONGEST_LINE else ""
+    names = heading.split()
+    if len(names) < 2 or not ("  " in heading or heading.startswith(" ")) or not all(map(_NAME.fullmatch, names)):
+        return
+    left, right = start - first, end - first
+    for _ in range(_MOST_ROWS):
+        first, last = last + 1, text.find("\n", last + 1)
+        line = text[first : min(last if last >= 0 else len(text), first + _LONGEST_LINE)]
+        words = list(_WORDS.finditer(line))
+        if not words or not -1 <= len(words) - len(names) <= len(names):
+            return
+        for word in words:
+            if word.start() == left or word.end() == right:
+                yield first + word.start(), first + word.end()
+        if last < 0:
+            return
 
 
 def _cell(text: str, first: int, line: str, sign: str, place: int) -> Iterator[Span]:

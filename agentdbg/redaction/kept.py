@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.key_words import counts_passes, says_nothing, word_set
+from agentdbg.redaction.key_words import counts_passes, counts_some, says_nothing, word_set
 from agentdbg.redaction.keys import is_told, words_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.assigned_values import Span
 
-__all__ = ["WORTH_REMEMBERING", "RememberedTexts", "is_schema", "logprob_names", "stays", "without_samples"]
+__all__ = [
+    "WORTH_REMEMBERING",
+    "RememberedTexts",
+    "is_schema",
+    "logprob_names",
+    "speaks_of_grammar",
+    "stays",
+    "without_samples",
+]
 
 
 _LONGEST_COUNT = 80
@@ -42,7 +50,7 @@ def stays(name: str, value: Any) -> bool:
     if value is None or kind is bool:
         return True
     if kind is str:
-        return says_nothing(value) or (name[-9:].lower() == "tokenizer" and _TOKENIZER.fullmatch(value) is not None)
+        return says_nothing(value) or _says_which(name, value)
     if kind is dict or kind is list:
         few = len(value) <= _MOST_LEFT_OUT
         return few and (_is_reference(value) or _all_stay(value))
@@ -51,7 +59,14 @@ def stays(name: str, value: Any) -> bool:
     if (kind is not int and kind is not float) or len(name) > _LONGEST_COUNT:
         return False
     words = words_of(name)
-    return "tokens" in words or counts_passes(words)
+    return "tokens" in words or counts_passes(words) or counts_some(words)
+
+
+def _says_which(name: str, text: str) -> bool:
+    """Whether a text is where a program runs, under `PWD`, or which tokenizer a model has."""
+    if name[-3:].lower() == "pwd":
+        return _DIRECTORY.fullmatch(text) is not None and not any(map(is_told, text.split("/")))
+    return name[-9:].lower() == "tokenizer" and _TOKENIZER.fullmatch(text) is not None
 
 
 def _all_stay(value: Any) -> bool:
@@ -79,6 +94,8 @@ def _is_complaint(text: Any) -> bool:
 _LONGEST_COMPLAINT = 200
 
 
+_DIRECTORY = re.compile(r"(?:/|~/|[A-Za-z]:\\)[\w.\-/\\]{0,200}")
+"""`PWD=/home/bob`: where a program runs."""
 _TOKENIZER = re.compile(
     r"[a-z]{1,2}[0-9]{2,3}k_[a-z]{3,9}|[A-Za-z][\w\-]{1,40}/[A-Za-z][\w.\-]{1,80}|[A-Za-z]{2,20}Tokenizer(?:Fast)?"
 )
@@ -144,6 +161,13 @@ _TOKENS_OF_LOGPROBS = word_set("token tokens decoded_token tokenId token_id toke
 
 _OF_GRAMMAR = word_set("dep lemma ner pos token_str upos xpos")
 """What taggers say of a word."""
+
+
+def speaks_of_grammar(names: Iterable[Any]) -> bool:
+    """Whether one of the names is of what taggers say about words."""
+    return any(type(name) is str and name in _OF_GRAMMAR for name in names)
+
+
 _MARKS_OF_TOKENS = 3
 """So many characters may a token have beside those of the text: `##ing`, `\u0120the`."""
 

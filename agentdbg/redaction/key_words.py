@@ -16,6 +16,7 @@ __all__ = [
     "KEY_NAME_STEMS",
     "PASSWORD_ENDS",
     "counts_passes",
+    "counts_some",
     "counts_tokens",
     "describes",
     "escaped_spelling",
@@ -76,8 +77,8 @@ _OTHER_KEYS = word_set(
 )
 _OTHER_SIGNATURES = word_set("call constructor function git method time type")
 _WORDS_IN_KEY = word_set(
-    "bypass compass donkey encompass hockey hotkey jockey lackey monkey overpass pubkey smokey surpass trespass turkey "
-    "underpass whiskey"
+    "bypass compass donkey encompass hockey hotkey inchikey jockey lackey monkey overpass pubkey smokey surpass "
+    "trespass turkey underpass whiskey"
 )
 
 
@@ -117,16 +118,17 @@ KEY_NAME_ENDS_ROUGHLY = (
 _DESCRIBING = word_set(
     "age alg algorithm arn attempts audience backend backends banner change changed changes class classes consent "
     "count counts days decimals dir directory disabled domain duration enabled encoder endpoint endpoints env error "
-    "errors expiration expired expires expiry factory field fields file filename files folder form format found "
-    "generator handler handlers hasher hashers helper hint hours interval issuer jar kind label len length level "
-    "lifetime location manager max maximum method methods middleware min minimum minutes mode months ms name names "
-    "page path paths placeholder policies policy prefix present provider providers reason ref reference region "
-    "required retries rotated rotation scheme schemes scope scopes screen seconds serializer serializers service "
-    "size source state status store strategy strength supply supported symbol time timeout timestamp ttl type types "
-    "updated uri uris url urls valid validation validator validators var variable version view"
+    "errors expiration expired expires expiry factory field fields file filename files flow flows folder form "
+    "format found generator handler handlers hasher hashers helper hint hours interval issuer jar kind label len "
+    "length level lifetime location manager max maximum method methods middleware min minimum minutes mode months "
+    "ms name names page path paths placeholder policies policy prefix present provider providers reason ref "
+    "reference region required requirements retries rotated rotation rule rules scheme schemes scope scopes screen "
+    "seconds serializer serializers service size sock socket source state status store strategy strength supply "
+    "supported symbol time timeout timestamp ttl type types updated uri uris url urls valid validation validator "
+    "validators var variable version view"
 )
-_SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
-_BESIDE_SPECIAL = word_set("additional all id ids str token tokens")
+_SPECIAL = word_set("bos cls decoder eos image mask pad sep special stop unk")
+_BESIDE_SPECIAL = word_set("additional all begin default end forced id ids start str suppress token tokens")
 
 
 def describes(words: list[str]) -> bool:
@@ -176,12 +178,21 @@ def turns_a_page(words: list[str], squeezed: str) -> bool:
     return not _PAGING_WORDS.isdisjoint(words) and (_PAGING_WORDS | _BESIDE_PAGING).issuperset(words)
 
 
+_BEFORE_PASS = word_set("boarding bus day hall mountain press rail season ski to travel")
 _AFTER_PASS = word_set("at count criteria criterion fail k per percent rate ratio threshold through to yield")
 
 
 def is_no_password(words: list[str], at: int) -> bool:
     """Whether the word pass at this place says what passes, or how often: `FAIL_TO_PASS`, `pass_rate`, `pass_at_1`."""
-    return words[at - 1 : at] == ["to"] or not _AFTER_PASS.isdisjoint(words[at + 1 : at + 2])
+    return not _BEFORE_PASS.isdisjoint(words[max(0, at - 1) : at]) or not _AFTER_PASS.isdisjoint(words[at + 1 : at + 2])
+
+
+_MOST_OF = word_set("avg count max maximum min minimum n num number total")
+
+
+def counts_some(words: list[str]) -> bool:
+    """Whether a number under this key says how many there are, or may be: `max_cookies`, `num_secrets`."""
+    return len(words) > 1 and words[0] in _MOST_OF
 
 
 _PASSED_WORDS = word_set(
@@ -197,8 +208,8 @@ def counts_passes(words: list[str]) -> bool:
 
 _LONGEST_PLACEHOLDER = 90
 _NOTHING = word_set(
-    "none null nil undefined true false required optional same-origin include omit http header query apikey jwt "
-    "openidconnect basic bearer digest oauth oauth2"
+    "none null nil undefined unset missing absent not-set true false required optional same-origin include omit "
+    "http header query apikey jwt openidconnect basic bearer digest oauth oauth2"
 ) | {""}
 _PLACEHOLDER = re.compile(
     r"(?:(?:Bearer|Basic|Token) )?\$\{[^{}]{1,80}\}|\$[A-Z_][A-Z0-9_]{2,80}"
@@ -236,11 +247,19 @@ _COUNTS_BY_ITSELF = word_set(
 )
 
 
+_COUNTS_AT_END = word_set(
+    "budget cost count counter counts idx index indices latency len length limit limits max min num number offset "
+    "offsets percent position positions price quota rate ratio size throughput total usage"
+)
+
+
 def counts_tokens(words: list[str], squeezed: str) -> bool:
     """Whether the words of a key say that it holds numbers of tokens: plural, or with a word of counting beside it."""
     if "token" not in squeezed:
         return False
     if words[-1:] == ["tokens"] and words[0] in _NUMBER_OF:
+        return True
+    if words[-1] in _COUNTS_AT_END and ("token" in words or "tokens" in words):
         return True
     if not _COUNTING_WORDS.issuperset(words):
         return False

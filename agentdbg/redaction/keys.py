@@ -45,6 +45,7 @@ __all__ = [
     "SECRET",
     "USERS_OWN",
     "KeyJudge",
+    "is_chosen",
     "is_drawn",
     "is_told",
     "is_uuid",
@@ -334,6 +335,22 @@ def is_told(value: str, least: int = LEAST_TOLD) -> bool:
         or any(letter in "!@#$%^&*" for letter in value)
         or (_CASE_CHANGE.search(value) is not None and 3 * letters_outside_words(value) > len(value))
     )
+
+
+_TWO_WORDS = re.compile(r"[a-z]{3,20}[\-_.+][a-z]{3,20}[\-_.+]?[0-9]{2,8}[!?]?|[a-z]{10,30}[0-9]{3,8}[!?]?")
+_SCHEME = re.compile(
+    r"[A-Za-z]{0,12}(?:SHA|sha|MD|md|HS|RS|ES|PS|AES|aes|RSA|UTF|utf|Argon|PBKDF|OAuth|RFC)[\w\-/]{0,16}"
+    r"|[\w.+\-]{1,64}@[\w\-]{1,40}\.[\w.\-]{2,40}"
+)
+"""`Argon2id`, `me@example.com`."""
+
+
+def is_chosen(value: str) -> bool:
+    """Whether a person has made this as a password: digits beside capitals or signs, or behind two words."""
+    if not is_told(value) or not any(map(str.isdigit, value)) or _SCHEME.fullmatch(value):
+        return False
+    has_sign = any(letter.isupper() or letter in "!@#$%^&*" for letter in value)
+    return has_sign or _TWO_WORDS.fullmatch(value) is not None
 
 
 _LEAST_DRAWN = 10

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.redaction.kept import stays
+from agentdbg.redaction.kept import speaks_of_grammar, stays
 from agentdbg.redaction.keys import COUNTER, SAFE, SECRET, USERS_OWN, is_told
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _cells(row: Any) -> Sequence[Any] | None:
 
 
 def _named(names: Sequence[Any], judge: KeyJudge) -> tuple[Column, ...]:
-    if not 2 <= len(names) <= _MOST_COLUMNS:
+    if not 2 <= len(names) <= _MOST_COLUMNS or speaks_of_grammar(names):
         return ()
     columns = []
     for name in names:

@@ -11,6 +11,7 @@ from agentdbg.events import REDACTED
 from agentdbg.redaction.after_sign import assigned, drawn_in_call
 from agentdbg.redaction.after_space import is_drawn_at, is_told_or_drawn, told_value
 from agentdbg.redaction.assigned_values import LINE_END, QUOTE, Span, read_quoted
+from agentdbg.redaction.key_words import says_nothing
 from agentdbg.redaction.source_code import closes_quotes
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
         yield from drawn_in_call(text, at)
         return
     start, end = quoted
-    if _CLOSED.match(text, end) and start < end and text[start:end] != REDACTED:
+    if _CLOSED.match(text, end) and start < end and text[start:end] != REDACTED and not says_nothing(text[start:end]):
         yield start, end
 
 
@@ -96,6 +97,8 @@ _END_OF_TAG = re.compile(r"(?:\s[^<>]{0,200})?>")
 
 def in_element(text: str, start: int, end: int) -> int:
     """Where the text of an element begins that has this name: `<password>`, `<wsse:Password Type="…">`; 0 for none."""
+    if text[max(0, start - 4) : start].endswith(("?P<", "?<")):
+        return 0  # a group of a regular expression
     tag = _END_OF_TAG.match(text, end) if _TAG.search(text, max(0, start - 42), start) else None
     return tag.end() if tag else 0
 
@@ -130,7 +133,8 @@ def element_text(text: str, start: int, at: int) -> Iterator[Span]:
 
 
 _CELL_OF_PAGE = re.compile(
-    r"</(?:td|th|dt|b|strong|label|span)>\s{0,40}<(?:td|dd|span|code)(?:\s[^<>]{0,80})?>\s{0,40}(?P<value>[^<>\s]{6,200})\s{0,40}<"
+    r"[ :]{0,3}</(?:td|th|dt|b|strong|label|span)>\s{0,40}<(?:td|dd|span|code)(?:\s[^<>]{0,80})?>"
+    r"\s{0,40}(?P<value>[^<>\s]{6,200})\s{0,40}<"
 )
 
 

@@ -166,7 +166,7 @@ def _named_expressions(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> tup
     assigned = [
         rf"{name}(?:{after})",
         # A line of a terminal, and what it prints.
-        r"(?:^|[^A-Za-z0-9])(?:\$|>>>) [A-Za-z]",
+        r"(?:^|[^A-Za-z0-9])(?:\$|>>>|\(Pdb\) pp?|ipdb> pp?|In \[[0-9]+\]:) [A-Za-z]",
         ODD_LETTERS,
     ]
     if "token" in anywhere:
@@ -190,9 +190,11 @@ def _named_expressions(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> tup
     ]
     columns = [
         # The heading of a column, and a column that SQL inserts into.
-        rf"(?i:{every}){_NAME}*</[a-z]+>[^<>]*<(?:td|dd|span|code)",
+        rf"(?i:{every}){_NAME}*[ :]*</[a-z]+>[^<>]*<(?:td|dd|span|code)",
         rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
         rf"(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}+{_LINE_END}",
+        rf"(?i:{every}){_NAME}*(?: +{_NAME}+)*{_LINE_END} *[0-9]+ +[^\s]",
+        rf"(?: {{2,}}{_NAME}*(?i:{every}){_NAME}*|(?i:{every}){_NAME}* {{2,}}{_NAME}+)(?: +{_NAME}+)* *{_LINE_END}",
         rf"(?i:{every})[^()]*\){_SPACE}*(?i:values){_SPACE}*\(",
         # A row of names, and the rows below it; or before it, with no more than small things between.
         rf"(?i:{every}){_NAME}*\"(?:,\"[^\"\\]*\")*\],(?:\"[^\"\\]*\":(?:[a-z0-9.]+|\"[^\"\\]*\"|\[[0-9,]*\]),)*(?:\"[^\"\\]*\":\[)?\[",
@@ -253,7 +255,7 @@ _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[
 
 _COLON_PAIRS = (
     r"[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{24}-[0-9a-f]{8}-[0-9a-f]{8}"
-    r"|[0-9]{15}\|[A-Za-z0-9_\-]{27}"
+    r"|[0-9]{15}\|[A-Za-z0-9_\-]{27}|[0-9a-f]{12}\|[A-Za-z0-9_\-]{40}"
     r"|[0-9a-f\-]{12}\.[A-Za-z0-9]{30}:|\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43}"
 )
 _FORTY = r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])"
@@ -288,7 +290,7 @@ def _shapes() -> dict[str, str]:
         ],
         LOGINS: [
             rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
-            rf"(?:-u|--user|--proxy-user|http -a)(?:[= \\\"',]|{_SPACE})*[^\s\"':]*:",
+            rf"(?:-u|--user|--proxy-user|https? -a|xh -a)(?:[= \\\"',]|{_SPACE})*[^\s\"':]*:",
             (
                 r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login|az login|registry login|oras login"
                 r"|7z|rar)[^\n|;]*[ \"']-p"
@@ -313,7 +315,7 @@ def _by_rest(shapes: Iterable[Shape]) -> list[str]:
 _SHAPED_WORDS = (
     "eyj", "private key", "static key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u",
     "--user", "--proxy", "sshpass", "mysql", "mariadb", "mongo", "redis-cli", "sqlcmd", "ldap",
-    "curl", "http -a", "%3a//", "%3a%2f%2f",
+    "curl", "http -a", "https -a", "xh -a", "%3a//", "%3a%2f%2f",
     "password", "identified", "az login", "7z", "rar ", "zip ", *WORDS, *TOLD_WORDS,
 )  # fmt: skip
 

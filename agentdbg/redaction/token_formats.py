@@ -312,7 +312,7 @@ SHAPES: tuple[Shape, ...] = (
     *_family(
         "hex after a prefix of their own",
         "dtn_ rc_ hb_ depot_org_ depot_project_ chpt_ rootly_ cu_ packagist_ort_ KGAT_ opk_ inference- NRSP-us0 "
-        "hxtp_ zpka_ wk-1. thog-agent- QN_ sk1_ pk1_",
+        "hxtp_ zpka_ wk-1. thog-agent- QN_ sk1_ pk1_ env_org_ csa_ cr- pl_ lk_",
         r"[0-9a-f]{28,}" + _END,
     ),
     *_family("Volcengine and JD", "AKLT JDC_", rf"{_ALNUM}{{28,}}"),
@@ -352,6 +352,27 @@ SHAPES: tuple[Shape, ...] = (
     _shape("Telnyx", "KEY", r"[0-9A-Fa-f]{32}_[A-Za-z0-9]{22}" + _END),
     _shape("StackHawk", "hawk.", rf"{_WORDY}{{20}}\.{_WORDY}{{20}}" + _END),
     *_family("Lob", "live_ test_ live_pub_ test_pub_", r"[0-9a-f]{31,35}" + _END),
+    _shape("Pangea", "pts_", r"[a-z0-9]{32}" + _END),
+    _shape(
+        "Predibase",
+        "pb_",
+        rf"(?=[A-Za-z_\-]*[0-9])(?=[a-z0-9_\-]*[A-Z]){_WORDY}{{22}}" + _END,
+        rough=rf"{_WORDY}{{22}}",
+    ),
+    _shape("Twelve Labs", "tlk_", r"[A-Z0-9]{26,}" + _END),
+    _shape("Maxim", "sk_mx_", r"[a-z0-9]{20,}" + _END),
+    _shape("ImageKit", "private_", r"[A-Za-z0-9+/]{26,28}={0,2}" + _END),
+    _shape("Vercel v0", "v1:", r"[A-Za-z0-9]{24}:[A-Za-z0-9]{24}" + _END),
+    _shape("Zilliz", "db_", r"[0-9a-f]{12,16}:[A-Za-z0-9]{16,}" + _END),
+    _shape("Descope", "P2", rf"{_ALNUM}{{25}}:K2{_ALNUM}{{40,}}"),
+    _shape(
+        "reCAPTCHA", "6L", rf"(?=[A-Za-z_\-]*[0-9])(?=[a-z0-9_\-]*[A-Z]){_WORDY}{{38}}" + _END, rough=rf"{_WORDY}{{38}}"
+    ),
+    _shape("Contentstack", "cs", r"[0-9a-f]{32}" + _END),
+    *(
+        _shape("a UUID", literal, r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+        for literal in ("GenieKey ", "Splunk ", "ApiKey-", "ApiKey ")
+    ),
     _shape("New Relic licence", "NRAL", _END, 36, r"[0-9a-z]{6}[0-9a-f]{30}"),
     _shape("Appwrite", "standard_", r"[0-9a-f]{200,}"),
     _shape("Voiceflow", "VF.", r"[A-Z]{2,8}\.[0-9a-f]{24}\.[A-Za-z0-9]{16}" + _END),

@@ -129,6 +129,7 @@ def _parts_of_fixed_length(text: str) -> Iterator[Span]:
 _PAIR = re.compile(
     r"(?:(?<![A-Za-z0-9_\-./:])|(?<=\\[nrtbf]))(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:[0-9a-f]{32}|[0-9a-f]{24}:[0-9a-f]{64}"
     r"|[12]/(?:[0-9]{16}/)?[0-9]{16}:[0-9a-f]{32}|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"
+    r"|(?:AC)?[0-9a-f]{32}:[0-9a-f]{32}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\|[A-Za-z0-9_\-]{40,50}"
     r"|[0-9]{15,16}\|[A-Za-z0-9_\-]{27}|0\.[0-9a-f\-]{36}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==|[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{6}:[A-Za-z0-9_\-]{43})(?![A-Za-z0-9])"
 )
 """fal, Ghost, Asana, Mailgun, Facebook, Bitwarden, Ably: who it is, and the secret behind a colon or a dash."""
@@ -221,7 +222,7 @@ def _is_login(token: str) -> bool:
 
 _NETRC = re.compile(r"\blogin\s{1,8}[^\s|]{1,80}\s{1,8}password\s{1,8}(?P<secret>[^\s|]\S{0,200})")
 _USER_OPTION = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|(?<=http )-a)(?:[= ]|[\"'],\s?[\"']){0,3}[\"']?"
+    r"(?<![\w-])(?:-u|--user|--proxy-user|(?<=http )-a|(?<=https )-a|(?<=xh )-a)(?:[= ]|[\"'],\s?[\"']){0,3}[\"']?"
     r"(?P<user>[\w.@+\-${}]{0,80}):(?P<secret>[^\s\"']{1,200})"
 )
 _ORACLE_PASSWORD = re.compile(r"\bIDENTIFIED BY (?P<secret>(?=[A-Za-z_#$]*[0-9])[A-Za-z0-9_#$]{6,60})(?=[;\s]|$)")
