@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.key_words import word_set
+from agentdbg.redaction.key_words import says_nothing, word_set
 from agentdbg.redaction.keys import looks_random
 
 __all__ = [
@@ -132,7 +132,7 @@ _HARMLESS_WORDS = word_set(
     "literal redacted hidden removed masked n/a na field header value name param parameter argument bearer basic "
     "auth authentication authorization please see use using via per used too here below above auto pass return raise "
     "continue break yield changeme change_me change-me changeit placeholder todo fixme optional plain login cram-md5 "
-    "inherit anonymous xoauth2 oauth2 oauth ntlm gssapi digest"
+    "incomplete inherit anonymous xoauth2 oauth2 oauth ntlm gssapi digest"
 )
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$[0-9]{1,2}|\$?\{\{?[^{}]*\}\}?|[a-z]{2,6}[-_]"
@@ -140,6 +140,8 @@ _PLACEHOLDER = re.compile(
     r"|<[^<>]*>|%\(?\w*\)?s|[a-z]{2,6}[-_](?:\.{3}|…|[x*]{3,})|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@{1,2}\w+@{1,2}|%[A-Z_][A-Z0-9_]{2,60}%|\$env:\w+"
     r"|(?:[Yy]our|YOUR)[-_ ][\w\- ]*|[Xx]{3,}[\w\-]*"
 )
+_LEAST_SECRET = 3
+_NOTHING_AND_MORE = re.compile(r"(?:null|None|undefined|true|false|void 0)[,;)}\]]")
 _ATTRIBUTE = re.compile(
     r"(?:os|self|cls|settings|config|conf|cfg|env|environ|process|args|opts|options|request|req|response|resp|data|"
     r"params|ctx|context|app|client|user|secrets|event|result|kwargs|this|session|creds|credentials|obj)"
@@ -166,7 +168,9 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
     if _PLACEHOLDER.fullmatch(shown) or _HEADER_NAME.fullmatch(shown) or _is_format(shown):
         return True
     if quoted:
-        return False
+        return says_nothing(shown)
+    if (len(shown) < _LEAST_SECRET and shown.isalpha()) or _NOTHING_AND_MORE.match(shown):
+        return True  # `{password:e,rawPassword:t}`, `password=null,t.at(1)`
     if shown[:1] in {"@", ":"} and name.lower().endswith(shown[1:].lower()):
         return True  # `password = @password`
     word = shown.strip(".,;:!?()[]*")

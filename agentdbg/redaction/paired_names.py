@@ -74,6 +74,7 @@ def set_by_call(text: str, start: int, end: int) -> Iterator[Span]:
             yield from assigned(text, start, setter.end(), text[start:end], "=", counting=False)
 
 
+_CONSTANTS = re.compile(r"(?:AUTH|TOKEN)\b")
 _OPENED = re.compile(rf"[(\[]\s{{0,4}}[bru]?{QUOTE}$")
 _CLOSED = re.compile(rf"{QUOTE}\s{{0,4}}[\])]")
 
@@ -87,7 +88,10 @@ def second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
         yield from drawn_in_call(text, at)
         return
     start, end = quoted
-    if _CLOSED.match(text, end) and start < end and text[start:end] != REDACTED and not says_nothing(text[start:end]):
+    value = text[start:end]
+    if _CONSTANTS.search(text, name_start, start) and value.isalpha() and value.isupper():
+        return  # `("AUTH", "SELECTED")`: states of something
+    if _CLOSED.match(text, end) and value and value != REDACTED and not says_nothing(value):
         yield start, end
 
 

@@ -102,6 +102,10 @@ def test_the_form_gives_the_secret_away(redactor: Redactor, name: str) -> None:
         "os.environ.get('API_KEY', 'unset')",
         "(?P<token>[A-Z]{3}-[0-9]{4})",
         "| Name | Type |\n|---|---|\n| password | string |\n| secret_key2 | string |\n",
+        "states = {'LIST': ('AUTH', 'SELECTED')}",
+        "class Session:\n    token: Incomplete | None\n    client_secret: Incomplete\n",
+        "constructor({password:e,rawPassword:t}){super({start(){this.x=e}})}",
+        "fetch(url, {credentials: `same-origin`})",
         "usage: login [--password PASSWORD] [--api-key KEY] [--db-token DB_TOKEN]",
     ],
 )
