@@ -141,7 +141,7 @@ _PLACEHOLDER = re.compile(
     r"|(?:[Yy]our|YOUR)[-_ ][\w\- ]*|[Xx]{3,}[\w\-]*"
 )
 _LEAST_SECRET = 3
-_NOTHING_AND_MORE = re.compile(r"(?:null|None|undefined|true|false|void 0)[,;)}\]]")
+_NOTHING_AND_MORE = re.compile(r"(?:null|None|undefined|true|false|void 0)[,;)}\]]|[A-Za-z]{1,2}[)}\]]{1,4}[{(;,]")
 _ATTRIBUTE = re.compile(
     r"(?:os|self|cls|settings|config|conf|cfg|env|environ|process|args|opts|options|request|req|response|resp|data|"
     r"params|ctx|context|app|client|user|secrets|event|result|kwargs|this|session|creds|credentials|obj)"

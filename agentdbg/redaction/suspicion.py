@@ -193,8 +193,7 @@ def _named_expressions(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> tup
         rf"(?i:{every}){_NAME}*[ :]*</[a-z]+>[^<>]*<(?:td|dd|span|code)",
         rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
         rf"(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}+{_LINE_END}",
-        rf"(?i:{every}){_NAME}*(?: +{_NAME}+)*{_LINE_END} *[0-9]+ +[^\s]",
-        rf"(?: {{2,}}{_NAME}*(?i:{every}){_NAME}*|(?i:{every}){_NAME}* {{2,}}{_NAME}+)(?: +{_NAME}+)* *{_LINE_END}",
+        rf"(?i:{every})(?:  | *{_LINE_END} *[0-9])",
         rf"(?i:{every})[^()]*\){_SPACE}*(?i:values){_SPACE}*\(",
         # A row of names, and the rows below it; or before it, with no more than small things between.
         rf"(?i:{every}){_NAME}*\"(?:,\"[^\"\\]*\")*\],(?:\"[^\"\\]*\":(?:[a-z0-9.]+|\"[^\"\\]*\"|\[[0-9,]*\]),)*(?:\"[^\"\\]*\":\[)?\[",

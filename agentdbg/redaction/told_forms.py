@@ -62,7 +62,8 @@ ROUGHLY = [
         rf"(?i:password|passcode|passphrase|token|secret|key)[^\n:\\]*:(?:[ \t]*{_LINE_END_ROUGHLY})+[ \t]*"
         rf"[^\s\"'`:=,(){{}}\[\]<>\\]{{8,}}[ \t]*(?:{_LINE_END_ROUGHLY}|$|\")"
     ),
-    r"(?:user|USER) [^\s]+ [^\s]{6}|login=[^\s:]+:|\]:[0-9]+[ \t]+[^\s:]+:|: (?:EAP|PSK|XAUTH|NTLM|PIN) ",
+    rf"(?:^|[\"]|{_LINE_END_ROUGHLY})[ \t]*(?:user|USER) [^\s\"\\]+ [^\s\"\\]{{6,}}(?:{_LINE_END_ROUGHLY}|$|\")",
+    r"login=[^\s:]+:|\]:[0-9]+[ \t]+[^\s:]+:|: (?:EAP|PSK|XAUTH|NTLM|PIN) ",
     r"basic_auth[ \t]|(?i:creds?|credentials|login) - |chpasswd|\.(?:pem|p12|pfx|crt):|http-basic",
     r"AUTH[^A-Za-z0-9]|IDENTIFY |[0-9] LOGIN |[sS][nN][mM][pP]|SETUSER |get;[^{}]*\}[ \t]*=",
 ]
