@@ -213,16 +213,17 @@ class RunWriter:
         """The folder was deleted under a live run: make it again with what the open descriptor still holds."""
         old = self._descriptor
         self._descriptor = _NO_DESCRIPTOR
-        if self._open():
-            size = os.fstat(old).st_size
-            if size <= _RESCUE_BYTES:
+        try:
+            size = os.fstat(old).st_size if self._open() else 0
+            if size > _RESCUE_BYTES:
+                tell_once(f"rescue:{self._folder}", f"{self._folder} was deleted; the run goes on from here")
+            elif size:
                 # Another process of the run may have put some of it back already.
                 there = set(os.pread(self._descriptor, _RESCUE_BYTES, 0).splitlines(keepends=True))
                 lines = os.pread(old, size, 0).splitlines(keepends=True)
                 os.write(self._descriptor, b"".join(line for line in lines if line not in there))
-            else:
-                tell_once(f"rescue:{self._folder}", f"{self._folder} was deleted; the run goes on from here")
-        os.close(old)
+        finally:
+            os.close(old)
 
     def _say(self, error: OSError) -> None:
         self.problem = error.strerror or str(error)

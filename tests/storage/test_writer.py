@@ -619,3 +619,42 @@ def test_a_disk_that_cannot_be_written_is_named(
     told = capsys.readouterr().err
     assert told.count("No space left on device") == 1
     assert str(tmp_path / "run") in told
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors as Linux lists them")
+@pytest.mark.parametrize("disk_is_full", [False, True])
+def test_putting_a_deleted_run_back_keeps_no_descriptor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], disk_is_full: bool
+) -> None:
+    """An agent of days whose folder is tidied away hourly would run out of them, also on a full disk."""
+    writer = RunWriter(tmp_path / "run")
+    writer.append(b"first\n")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        shutil.rmtree(tmp_path / "run")
+        if disk_is_full:
+            monkeypatch.setattr(own_os.os, "write", _Disk(0).write)
+        writer.replace_meta(b"{}")
+        monkeypatch.undo()
+        assert len(os.listdir("/proc/self/fd")) == before
+    writer.append(b"last\n")
+    writer.close()
+
+    assert _lines(tmp_path / "run") == ([b"last"] if disk_is_full else [b"first", b"last"])
+    assert "was deleted" not in capsys.readouterr().err
+
+
+def test_a_deleted_run_too_long_to_be_put_back_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copying gigabytes would hold the agent up; it is told that only the rest will be there."""
+    writer = RunWriter(tmp_path / "run")
+    writer.append(b"first\n")
+    shutil.rmtree(tmp_path / "run")
+    monkeypatch.setattr("agentdbg.storage.writer._RESCUE_BYTES", 5)
+    writer.replace_meta(b"{}")
+    writer.append(b"last\n")
+    writer.close()
+
+    assert _lines(tmp_path / "run") == [b"last"]
+    assert "was deleted; the run goes on from here" in capsys.readouterr().err
