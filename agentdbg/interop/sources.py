@@ -308,14 +308,14 @@ def _is_wanted(name: str) -> bool:
 
 def _is_part_of_another(path: Path) -> bool:
     """Whether a file is a subagent's of a session that lies here too, and comes in with it."""
+    for folder in path.parents:
+        if folder.name == "subagents":
+            return folder.parent.with_suffix(".jsonl").is_file()
     if not path.name.startswith("agent-"):
         around = path.parent.parent
         if around.name != "chats" or path.suffix != ".jsonl":
             return False
         return any(path in side_files(session) for session in around.glob(f"session-*-{path.parent.name[:8]}.jsonl"))
-    for folder in path.parents:
-        if folder.name == "subagents":
-            return folder.parent.with_suffix(".jsonl").is_file()
     session_id = session_of(path)
     return bool(session_id) and (path.parent / f"{session_id}.jsonl").is_file()
 

@@ -20,7 +20,7 @@ from agentdbg.interop.agent_homes import AGENTS, FoundSession, find_sessions, fi
 from agentdbg.interop.import_ledger import Ledger
 from agentdbg.interop.imports import Importing
 from agentdbg.interop.live_session import LiveSession
-from agentdbg.interop.sources import Source
+from agentdbg.interop.sources import Source, find_sources
 from agentdbg.storage import list_runs
 from tests.interop.files import agentdbg, events_of
 
@@ -312,3 +312,14 @@ def test_json_lists_what_was_known_too(home: Path) -> None:
 
     assert {run["run_id"] for run in second["already_here"]} == {run["run_id"] for run in first["imported"]}
     assert json.dumps(second["imported"]) == "[]"
+
+
+def test_the_journal_of_a_workflow_is_part_of_its_session(tmp_path: Path) -> None:
+    """It lies among the subagents' files; whoever imports the whole folder is not told of it as a broken file."""
+    work = tmp_path / "s-1" / "subagents" / "workflows" / "wf_1"
+    work.mkdir(parents=True)
+    (tmp_path / "s-1.jsonl").write_text('{"type":"user","sessionId":"s-1","uuid":"u","message":{"content":"Go."}}\n')
+    for name in ("agent-a.jsonl", "journal.jsonl"):
+        (work / name).write_text('{"type":"started","key":"k","agentId":"a"}\n')
+
+    assert [source.path.name for source in find_sources([str(tmp_path)])] == ["s-1.jsonl"]
