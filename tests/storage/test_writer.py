@@ -658,3 +658,28 @@ def test_a_deleted_run_too_long_to_be_put_back_goes_on(
 
     assert _lines(tmp_path / "run") == [b"last"]
     assert "was deleted; the run goes on from here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("others", [b'{"n":8}\n', b'{"half'])
+def test_what_another_process_wrote_behind_a_torn_line_is_not_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: bytes
+) -> None:
+    """The file is cut back to its last whole line; an event that somebody else was told is written must stay."""
+
+    def write_with_others(descriptor: int, data: bytes) -> int:
+        written = _real_write(descriptor, data[:4])
+        with open(tmp_path / "run" / "events.jsonl", "ab") as file:
+            file.write(others)
+        return written
+
+    writer = RunWriter(tmp_path / "run")
+    writer.append(b'{"n":0}\n')
+    monkeypatch.setattr(own_os.os, "write", write_with_others)
+    assert writer.append(b'{"n":1}\n') is False
+    monkeypatch.undo()
+    assert writer.append(b'{"n":2}\n')
+    writer.close()
+
+    content = (tmp_path / "run" / "events.jsonl").read_bytes()
+    assert others.strip() in content
+    assert content.endswith(b'\n{"n":2}\n')
