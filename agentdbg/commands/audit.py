@@ -223,5 +223,8 @@ def _scrubbed(out: Terminal, auditor: _Auditor, data_dir: Path, *, yes: bool) ->
         if folder.name in auditor.found:
             scrubber.scrub_folder(folder)
     scrubber.drop_caches()
-    out.line(f"Replaced in {scrubber.done.matches:,} places of {len(scrubber.done.runs):,} runs.")
+    places, runs = scrubber.done.matches, len(scrubber.done.runs)
+    out.line(
+        f"Replaced in {places:,} {'place' if places == 1 else 'places'} of {runs:,} {'run' if runs == 1 else 'runs'}."
+    )
     return len(secrets) == len(texts)
