@@ -140,9 +140,9 @@ def _follow_anyio(module: Any) -> None:
     run_sync = backend.run_sync_in_worker_thread.__func__
 
     @functools.wraps(run_sync)
-    async def run_sync_in_lane(cls: Any, func: Any, args: Any, *rest: Any, **kwargs: Any) -> Any:
-        lane = lanes.started(func, args)
-        return await run_sync(cls, func if lane is None else lanes.InLane(func, lane), args, *rest, **kwargs)
+    def run_sync_in_lane(cls: Any, func: Any, args: Any, *rest: Any, **kwargs: Any) -> Any:
+        lane = lanes.started(func, args)  # gives what is awaited: no frame of ours stands in what the function raises
+        return run_sync(cls, func if lane is None else lanes.InLane(func, lane), args, *rest, **kwargs)
 
     backend.run_sync_in_worker_thread = classmethod(run_sync_in_lane)
 

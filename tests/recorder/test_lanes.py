@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
 from functools import partial
@@ -23,6 +24,7 @@ from agentdbg import tool, traced_run
 from agentdbg.around import AnnouncedCall, Decider, deciding
 from agentdbg.recorder import lanes
 from agentdbg.recorder.lane_hooks import follow_run
+from agentdbg.recorder.source_lines import is_own_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -180,6 +182,24 @@ def test_task_groups_of_anyio_and_their_threads_are_lanes() -> None:
     assert found[:5] == [(f"{main_name}/alook~{n}", 0, n) for n in range(5)]
     assert found[5:] == [(f"{main_name}/run_sync~{n}/look~0", 0, 100 + n) for n in range(5)]
     assert not any(seen.late)
+
+
+def test_what_a_thread_of_anyio_raises_shows_no_frame_of_ours() -> None:
+    """A server that logs the failure of a function it runs in a thread logs what it would without us."""
+
+    def broken() -> None:
+        raise ValueError("it broke")
+
+    async def main() -> list[str]:
+        with pytest.raises(ValueError, match="it broke") as raised:
+            await anyio.to_thread.run_sync(broken)
+        return [entry.filename for entry in traceback.extract_tb(raised.value.__traceback__)]
+
+    files: list[str] = []
+    noted(lambda: files.extend(asyncio.run(main())))
+
+    assert len(files) > 2
+    assert not any(is_own_file(file) for file in files)
 
 
 def test_uvloops_tasks_are_seen_when_they_are_made() -> None:
