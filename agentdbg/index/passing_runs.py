@@ -9,7 +9,7 @@ metadata says it; beside a run that ended with an error, one that ended without 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.beside import request_in, task_of, told_beside
 from agentdbg.analysis.known_outcome import outcome_of_payload, outcome_of_run
@@ -71,7 +71,9 @@ def _passing(runs: RunIndex, run: RunMeta) -> list[RunMeta]:
 
 
 def _length(run: RunMeta) -> int:
-    return sum((run.get("event_counts") or {}).values())
+    """How many events there are, at least; who told no counts by type has counted its calls all the same."""
+    counted: Any = run.get("event_counts") or run["counts"]
+    return sum(counted.values())
 
 
 def _is_same_task(run: RunMeta, other: RunMeta, task: str, other_task: str) -> bool:

@@ -108,6 +108,7 @@ def test_the_suspect_that_the_difference_shows_comes_first(data_dir: Path) -> No
 
 
 FAILED, PASSED = {"metadata": {"reward": 0}}, {"metadata": {"reward": 1}}
+LONG = {"llm_calls": 2_000, "tool_calls": 2_000, "errors": 0, "loop_warnings": 0}
 
 
 @pytest.mark.parametrize(
@@ -126,8 +127,19 @@ FAILED, PASSED = {"metadata": {"reward": 0}}, {"metadata": {"reward": 1}}
         ({}, {"metadata": {}}, {}, False),
         ({}, {"metadata": {}}, {"outcome": True}, True),
         ({}, {"metadata": {}}, {"outcome": False}, False),
+        ({}, {"event_counts": None, "counts": LONG}, {}, False),
     ],
-    ids=["request", "task id", "other task", "other set", "other request", "unknown", "recorded", "recorded failed"],
+    ids=[
+        "request",
+        "task id",
+        "other task",
+        "other set",
+        "other request",
+        "unknown",
+        "recorded",
+        "recorded failed",
+        "too long to be read, by an older writer",
+    ],
 )
 def test_only_a_run_of_the_same_task_that_passed_is_taken(
     data_dir: Path, failed: dict[str, Any], passed: dict[str, Any], asked: dict[str, Any], is_same: bool
