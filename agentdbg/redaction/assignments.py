@@ -75,7 +75,7 @@ _SEPARATOR = re.compile(
     rf"|[\u662f\u4e3a\u70ba\u306f]|[\ub294\uc740\uc774\uac00](?=\s))"
     rf"(?:(?<=:)(?:\*\*|</[a-z0-9]{{1,8}}>)(?=\s))?(?P<gap>{SPACE}{{0,40}})",
 )
-_REST_OF_NAME = re.compile(r" (?:access key|key|value|code|\([\w ]{1,20}\))(?=\W)", re.IGNORECASE)
+_REST_OF_NAME = re.compile(r" (?:access key|key|value|code|for [\w.@\-]{1,40}|\([\w ]{1,20}\))(?=\W)", re.IGNORECASE)
 """`Secret Key: …`: a name that goes on after a space."""
 _TYPED_PAIR = re.compile(
     r"\\*\";s:[0-9]{1,6}:(?=\\*\")|</\w{0,12}(?:key|name)>\s{0,40}<\w{1,20}>|\\*[\"']\]\s?=>\s{0,40}string\([0-9]{1,6}\)\s(?=\\*\")"
@@ -287,6 +287,8 @@ class AssignmentScanner:
         if sign == ">":
             return
         name = text[start:end]
+        if rest and is_no_value(text, start, value_start, separator["gap"]):
+            return
         if rest or sign in _TELLING_SIGNS or sign.endswith(_TELLING_ESCAPED):
             yield from told_value(text, value_start)
             return

@@ -116,16 +116,16 @@ KEY_NAME_ENDS_ROUGHLY = (
 
 
 _DESCRIBING = word_set(
-    "age alg algorithm arn attempts audience backend backends banner change changed changes class classes consent "
-    "count counts days decimals dir directory disabled domain duration enabled encoder endpoint endpoints env error "
-    "errors expiration expired expires expiry factory field fields file filename files flow flows folder form "
-    "format found generator handler handlers hasher hashers helper hint hours interval issuer jar kind label len "
-    "length level lifetime location manager max maximum method methods middleware min minimum minutes mode months "
-    "ms name names page path paths placeholder policies policy prefix present provider providers reason ref "
-    "reference region required requirements retries rotated rotation rule rules scheme schemes scope scopes screen "
-    "seconds serializer serializers service size sock socket source state status store strategy strength supply "
-    "supported symbol time timeout timestamp ttl type types updated uri uris url urls valid validation validator "
-    "validators var variable version view"
+    "age alg algorithm arn attempts audience backend backends banner bucket change changed changes class classes "
+    "consent count counts days decimals digits dir directory disabled domain duration enabled encoder endpoint "
+    "endpoints env error errors expiration expired expires expiry factory failures field fields file filename files "
+    "flow flows folder form format found generator handler handlers hasher hashers helper hint hours interval "
+    "issuer jar kind label len length level lifetime location manager max maximum method methods middleware min "
+    "minimum minutes mode months ms name names page path paths placeholder policies policy prefix present protected "
+    "provider providers reason ref reference region required requirements retries rotated rotation rule rules "
+    "samesite scanning scheme schemes scope scopes screen seconds serializer serializers service size sock socket "
+    "source standard state status store strategy strength supply supported symbol time timeout timestamp ttl type "
+    "types updated uri uris url urls valid validation validator validators var variable version view"
 )
 _SPECIAL = word_set("bos cls decoder eos image mask pad sep special stop unk")
 _BESIDE_SPECIAL = word_set("additional all begin default end forced id ids start str suppress token tokens")

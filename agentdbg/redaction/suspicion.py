@@ -157,7 +157,8 @@ def _named_expressions(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> tup
     name = rf"(?:(?i:{plain}){_NAME_ON}*|(?i:{words})(?:[A-Z0-9_.\-${_LETTERS_ON}]{_NAME_ON}*)?)"
     elsewhere = "|".join(re.escape(word) for word in whole if not word.isascii())
     after = (
-        rf"(?i: (?:access key|key|value|code|\([A-Za-z0-9 ]*\)))?(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
+        rf"(?i: (?:access key|key|value|code|for [A-Za-z0-9_.@\-]+|\([A-Za-z0-9 ]*\)))?"
+        rf"(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
         rf"(?:{_SIGN}|\?\??=|\+=|\||->|<-|(?:[\-\x{{2013}}\x{{2014}}]|\\+u201[34])[ \t]|\x{{2192}}|{_IS}:?{_SPACE})"
         rf"|{_QUOTE}{_SPACE}*,|\\*\";s:|</[A-Za-z0-9_]*(?:key|name)>|{_NEARBY}"
     )
@@ -297,7 +298,7 @@ def _shapes() -> dict[str, str]:
                 r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -[A-Za-z]*[bu]"
             ),
             r"IDENTIFIED BY [^\s]",
-            rf"(?i:identified{_SPACE}+by|password){_SPACE}+(?:(?i:password){_SPACE}*\(?{_SPACE}*)?\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
+            rf"(?i:identified{_SPACE}+(?:with{_SPACE}+[^\s]+{_SPACE}+)?by|password){_SPACE}+(?:(?i:password){_SPACE}*\(?{_SPACE}*)?\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
         ],
     }
     return {shape: "|".join(parts) for shape, parts in shapes.items()}

@@ -239,7 +239,7 @@ _PASSWORD_OPTION = re.compile(
     r"|curl\b[^\n|;]{0,120}? -b) ?\\*[\"']?(?P<secret>[^\s\"'\\-][^\s\"'\\]{0,200})"
 )
 _SQL_PASSWORD = re.compile(
-    r"\b(?:(?-i:IDENTIFIED\s{1,4}BY)|user\s{1,4}\S{1,64}\s{1,4}identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password"
+    r"\b(?:(?-i:IDENTIFIED\s{1,4}(?:WITH\s{1,4}\S{1,64}\s{1,4})?BY)|user\s{1,4}\S{1,64}\s{1,4}identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password"
     r"|set\s{1,4}password\s{1,4}for\s{1,4}\S{1,80}\s{0,4}=)"
     r"\s{1,4}(?:password\s{0,4}\(?\s{0,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
     re.IGNORECASE,

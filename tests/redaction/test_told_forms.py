@@ -59,6 +59,8 @@ _FORMS = {
     "first boot": "chpasswd:\n  list: |\n    root:{}\n",
     "certificate": "curl --cert client.pem:{} https://example.com",
     "frame": "  user             password\n0  bob  {:>19}\n1  eve  {:>19}\n",
+    "whose it is": "Enter password for bob: {}",
+    "of a plugin": "ALTER USER 'root'@'localhost' IDENTIFIED WITH caching_sha2_password BY '{}';",
     "piped into a tool": 'echo "{}" | vercel env add STRIPE_SECRET production',
     "piped into a file of secrets": "echo -n {} | gcloud secrets create db --data-file=-",
 }
@@ -106,6 +108,7 @@ def test_the_form_gives_the_secret_away(redactor: Redactor, name: str) -> None:
         "class Session:\n    token: Incomplete | None\n    client_secret: Incomplete\n",
         "constructor({password:e,rawPassword:t}){super({start(){this.x=e}})}",
         "fetch(url, {credentials: `same-origin`})",
+        "getpass.getpass('Password for user1: ')\nlogger.info('token refreshed', extra={'user': user})",
         "usage: login [--password PASSWORD] [--api-key KEY] [--db-token DB_TOKEN]",
     ],
 )
@@ -119,6 +122,7 @@ def test_what_only_speaks_of_a_secret_stays(redactor: Redactor, text: str) -> No
     [
         {"errors": {"password": ["can't be blank", "is too short (minimum is 8 characters)"]}},
         {"password": ["This field is required."]},
+        {"secret_scanning": {"status": "enabled"}, "auth_failures": 3, "cookie_samesite": "lax", "token_bucket": "a"},
         {"start_token": 5, "end_token": 9},
         {"token_index": 17, "decoder_start_token_id": 2, "truncation_token_limit": "4k"},
         {"max_cookies": 50, "auth_flow": "authorization_code", "boarding_pass": "seat 12A"},
