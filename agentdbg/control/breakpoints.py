@@ -192,6 +192,7 @@ class Breakpoints(Decider):
             name or "breakpoint",
             safe,
             shown,
+            calls_before=self._calls,
             source=source,
             reason="agentdbg.breakpoint()",
             can_skip=False,

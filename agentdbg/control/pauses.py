@@ -122,6 +122,8 @@ class Pause:
     spent: str = ""
     can_edit: bool = True
     can_skip: bool = True
+    calls_before: int = 0
+    """How many calls the program had begun when it came here; not this one."""
     shows: dict[str, Any] = field(default_factory=dict)
     breaks: list[str] = field(default_factory=list)
     """Where the program pauses, as it stands."""

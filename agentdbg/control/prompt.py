@@ -247,9 +247,11 @@ class _Asked:
         if steps and not steps.isdecimal():
             raise UsageError("back takes a number of calls, as in: back 3")
         pause = self._pause
-        target = pause.number - int(steps or 1) + (1 if pause.when == "after" else 0)
-        if target < 1 or not pause.number:
-            raise UsageError(f"there is no earlier call: this is call {pause.number}")
+        before = pause.calls_before or pause.number - (pause.when == "before")
+        target = before + 1 - int(steps or 1)
+        if target < 1:
+            left = {0: "no call is", 1: "only 1 call is"}.get(before, f"only {before} calls are")
+            raise UsageError(f"{left} before this place")
         self._breaks.go_back(target)
 
     def _do_pdb(self, _: str) -> None:

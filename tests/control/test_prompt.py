@@ -404,6 +404,19 @@ work()
 """
 
 
+def test_back_from_a_breakpoint_in_the_code_leads_to_the_calls_before_it(tmp_path: Path, data_dir: Path) -> None:
+    """It is no call itself; there were six before it."""
+    session = Session(tmp_path, data_dir, "replay", "latest", "--break", "call:0")
+    (tmp_path / "agent.py").write_text(WALK.replace("\nwork()", '    agentdbg.breakpoint("end")\n\nwork()'))
+    subprocess.run([sys.executable, "agent.py"], cwd=tmp_path, env=session._env, check=True, capture_output=True)
+
+    printed, code = session.type("back 9\r", "back 2\r", "c\r", "c\r")
+
+    assert "only 6 calls are before this place" in printed
+    assert "⏸ before llm m   call 5" in printed
+    assert code == 0
+
+
 def test_a_recording_is_walked_forwards_and_back(tmp_path: Path, data_dir: Path) -> None:
     """Each call with the state and the messages of its moment; going back shows nothing twice and keeps one run."""
     session = Session(tmp_path, data_dir, "replay", "latest", "--break", "every")
@@ -417,7 +430,7 @@ def test_a_recording_is_walked_forwards_and_back(tmp_path: Path, data_dir: Path)
     assert 'state: {"round": 1}' in printed
     assert printed.count('state: {"round": 0}') == 3
     assert '"content": "about q1"' in printed
-    assert "there is no earlier call: this is call 2" in printed
+    assert "only 1 call is before this place" in printed
     assert [printed.count(f"round {n}\n") for n in range(3)] == [1, 2, 1]  # round 1 comes after call 2
     assert "6 of 6 calls served, 0 live" in printed
     assert code == 0
