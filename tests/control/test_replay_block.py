@@ -27,7 +27,7 @@ from agentdbg.exceptions import AgentDbgReplayDiverged
 from agentdbg.storage import list_runs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
     from tests.conftest import Recorded
 
@@ -279,7 +279,7 @@ async def _read() -> list[str]:
 
 
 @tool
-def tally(first: int) -> Iterator[Any]:
+def tally(first: int) -> Generator[Any, Any, None]:
     """What it gives depends on what it is sent, and it deals with one error of two."""
     ran.append(first)
     total = first
