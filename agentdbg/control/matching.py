@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentdbg.control.recorded import kind_of_worker, shape_of
+from agentdbg.control.recorded import is_unasked, kind_of_worker, shape_of
 from agentdbg.loading import lock_of
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class Matcher:
             if not lane.is_bound:
                 self._bind(lane, key)
             expected = self._next_of(lane, key)
+            if is_unasked(key):
+                return Found(self._next_wait(lane, key), None)
             call = self._first_left(self._recording.by_key.get((lane.name, key), ()))
             if call is None and self._any_lane:
                 call = self._first_left(sorted(self._everywhere(key)))
@@ -122,6 +124,21 @@ class Matcher:
             return call.is_only_observed or call.is_unasked
 
         return next((call for call in left if not is_beside(call) or call.key[:2] == key[:2]), None)
+
+    def _next_wait(self, lane: Lane, key: Key) -> RecordedCall | None:
+        """
+        What a lane had got when it waited between the calls that it is between now.
+
+        How often it waits there may be chance. A wait more or less is no difference, and none gets what another wait
+        had got, which was for other jobs.
+        """
+        for name in dict.fromkeys((lane.name, *lane.reached)):  # a worker may have made what another one had
+            reached = lane.reached.get(name, 0)
+            call = next((call for call in self._left_in(name) if call.place >= reached), None)
+            if call is not None and call.key == key:
+                self._make(call, lane)
+                return call
+        return None
 
     def _left_in(self, lane: str) -> Iterator[RecordedCall]:
         """The calls of a lane that were not made yet, in their order."""

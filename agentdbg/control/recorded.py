@@ -18,7 +18,16 @@ from agentdbg.recorder.draws import WAITING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["ONLY_OBSERVED", "Key", "RecordedCall", "Recording", "counted_calls", "kind_of_worker", "shape_of"]
+__all__ = [
+    "ONLY_OBSERVED",
+    "Key",
+    "RecordedCall",
+    "Recording",
+    "counted_calls",
+    "is_unasked",
+    "kind_of_worker",
+    "shape_of",
+]
 
 ONLY_OBSERVED = "it was only observed"
 Key = tuple[str, str, str]
@@ -61,7 +70,7 @@ class RecordedCall(NamedTuple):
     @property
     def is_unasked(self) -> bool:
         """Whether the program did not ask for it: which of some jobs were done when it had waited."""
-        return self.kind == "draw" and self.name in WAITING
+        return is_unasked(self.key)
 
     @property
     def is_only_observed(self) -> bool:
@@ -187,6 +196,11 @@ def _rounds_between(before: RecordedCall | None, call: RecordedCall) -> int | No
     if before is None or before.round is None or call.round is None or before.round[0] != call.round[0]:
         return None
     return 0 if before.lane == call.lane else max(0, call.round[1] - before.round[1])
+
+
+def is_unasked(key: Key) -> bool:
+    """Whether a program does not know that it asks for this: which of some jobs were done when it had waited."""
+    return key[0] == "draw" and key[1] in WAITING
 
 
 def shape_of(lane: str) -> str:

@@ -76,10 +76,13 @@ def _follow_waiting(base: Any) -> None:
             condition.release()
         try:
             drawn = _drawn("concurrent.futures.wait", jobs, done)
-            for job in drawn - done:  # in a replay: it comes
+            late = drawn - done
+            for job in late:  # in a replay: it comes
                 is_over = threading.Event()
                 job.add_done_callback(lambda _, is_over=is_over: is_over.set())
                 is_over.wait(_LONGEST_WAIT_S)
+            if late:
+                drawn = _over(drawn) or done
         finally:
             for condition in held:
                 condition.acquire()
@@ -106,7 +109,13 @@ def _drawn(name: str, jobs: dict[Any, Any], done: set[Any]) -> set[Any]:
     names = draw(name, lambda: live)
     if names is live or len({lane.name for lane in jobs.values()}) < len(jobs):  # two may be taken for one until named
         return done
-    return {job for job, lane in jobs.items() if lane.name in names}
+    drawn = {job for job, lane in jobs.items() if lane.name in names}
+    return drawn if drawn or not names else done  # none of them is waited for now: what is so is given
+
+
+def _over(drawn: set[Any]) -> set[Any]:
+    """Those that are over: nobody is given a job as done that is not, which could be waited for without an end."""
+    return {job for job in drawn if job.done()}
 
 
 def _follow_async_waiting(tasks: Any) -> None:
@@ -124,6 +133,7 @@ def _follow_async_waiting(tasks: Any) -> None:
         drawn = _drawn("asyncio.wait", jobs, done)
         if drawn - done:  # in a replay: they come
             await wait(drawn - done, _LONGEST_WAIT_S, tasks.ALL_COMPLETED, loop)
+            drawn = _over(drawn) or done
         return _InOrder(drawn), _InOrder({*done, *pending} - drawn)
 
     def set_of(*given: Any) -> Any:  # of coroutines: only gone through, to make a task of each

@@ -133,6 +133,90 @@ def test_a_replay_waits_for_a_job_that_was_done(recorded: Recorded) -> None:
         assert program(True) == [True, True]
 
 
+@pytest.mark.parametrize(("recorded_waits", "waits"), [(2, 1), (1, 2), (2, 0), (0, 2)])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_wait_more_or_less_is_no_difference(
+    recorded: Recorded, recorded_waits: int, waits: int, is_async: bool
+) -> None:
+    """How often a framework waits, as when it closes what is not done by then, is chance; later waits are others."""
+
+    def program(count: int) -> Any:
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(search, 1)
+            first.result()
+            for _ in range(count):
+                assert wait([first], return_when=FIRST_COMPLETED).done == {first}
+            search(2)
+            second = pool.submit(search, 3)
+            assert wait([second], return_when=FIRST_COMPLETED).done == {second}
+            return search(second.result())
+
+    async def number(n: int) -> Any:
+        return search(n)
+
+    async def program_of_tasks(count: int) -> Any:
+        first = asyncio.ensure_future(number(1))
+        await first
+        for _ in range(count):
+            assert await asyncio.wait([first], return_when=asyncio.FIRST_COMPLETED) == ({first}, set())
+        search(2)
+        second = asyncio.ensure_future(number(3))
+        assert await asyncio.wait([second], return_when=asyncio.FIRST_COMPLETED) == ({second}, set())
+        return search(second.result())
+
+    def run_once(count: int) -> Any:
+        return asyncio.run(program_of_tasks(count)) if is_async else program(count)
+
+    with traced_run("program") as run:
+        live = run_once(recorded_waits)
+    with replay(run.run_id) as replayed, traced_run("program"):
+        assert run_once(waits) == live
+    assert replayed.divergence is None
+    assert replayed.equal
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_no_job_is_given_as_done_that_is_not(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, is_async: bool
+) -> None:
+    """A job that makes no call may end when it wants; who is told that it is done may wait for it without an end."""
+    monkeypatch.setattr("agentdbg.recorder.draws._LONGEST_WAIT_S", 0.05)
+
+    def program(is_quick: bool) -> list[bool]:
+        quick, slow = threading.Event(), threading.Event()
+        (quick if is_quick else slow).set()
+        with ThreadPoolExecutor(2) as pool:
+            jobs = [pool.submit(quick.wait, 30), pool.submit(slow.wait, 30)]
+            done, left = wait(jobs, return_when=FIRST_COMPLETED)
+            found = [job in done for job in jobs]
+            assert all(job.done() for job in done)
+            assert done | left == set(jobs)
+            quick.set()
+            slow.set()
+            return found
+
+    async def program_of_tasks(is_quick: bool) -> list[bool]:
+        quick, slow = asyncio.Event(), asyncio.Event()
+        (quick if is_quick else slow).set()
+        jobs = [asyncio.ensure_future(quick.wait()), asyncio.ensure_future(slow.wait())]
+        done, left = await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
+        found = [job in done for job in jobs]
+        assert all(job.done() for job in done)
+        assert done | left == set(jobs)
+        quick.set()
+        slow.set()
+        await asyncio.gather(*jobs)
+        return found
+
+    def run_once(is_quick: bool) -> list[bool]:
+        return asyncio.run(program_of_tasks(is_quick)) if is_async else program(is_quick)
+
+    with traced_run("program") as run:
+        assert run_once(True) == [True, False]
+    with replay(run.run_id), traced_run("program"):
+        assert run_once(False) == [False, True]
+
+
 def test_what_was_waited_for_is_given_in_the_order_in_which_it_was_started(recorded: Recorded) -> None:
     """A set goes by addresses in memory; who goes through it would do so otherwise each time."""
 
