@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import decode_json, heed_memory_limits
+from agentdbg.encoding import decode_json, encode_json, heed_memory_limits
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.exceptions import AgentDbgGuardrailExceeded
 from agentdbg.faults import Shield, tell_once
@@ -25,7 +25,7 @@ from agentdbg.recorder.deciders import is_refusal
 from agentdbg.recorder.described_errors import FailedCalls, describe_error, is_clean_exit
 from agentdbg.recorder.limits import Budget, Limits, choose_limits, detector_of
 from agentdbg.recorder.paused_time import leave_out
-from agentdbg.recorder.run_log import start_fields
+from agentdbg.recorder.run_log import fit_payload, join_objects, own_start_fields, start_fields
 from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, is_stop
 from agentdbg.recorder.walk import Draft, EventWalk
 from agentdbg.storage.layout import run_dir
@@ -103,7 +103,8 @@ class ActiveRun(EventWalk):
         start = dict(start)
         module = start.pop("function_module", None)
         argv = self._redactor.clean_argv(getattr(sys, "argv", None) or [])
-        payload = self._redactor.seal(start_fields(self.name, argv, start, self._limits.as_dict())).encoded
+        theirs = self._redactor.seal(start_fields(self.name, argv, start)).encoded
+        payload = fit_payload(join_objects(theirs, encode_json(own_start_fields(self._limits.as_dict()))))
         metadata = self._log.seal_meta(meta)[1]
         self._start_clocks()
         self._log.prepare(self.start_id, self.name, self.started_at, payload, metadata)

@@ -35,6 +35,7 @@ __all__ = [
     "RunLog",
     "fit_payload",
     "join_objects",
+    "own_start_fields",
     "redactor_of",
     "set_origin",
     "start_fields",
@@ -296,10 +297,8 @@ def set_origin(facts: dict[str, Any] | None) -> None:
     _origin.update(facts or {})
 
 
-def start_fields(
-    run_name: str, argv: list[str], start: Mapping[str, Any], guardrails: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The payload of RUN_START; `argv` is redacted already."""
+def start_fields(run_name: str, argv: list[str], start: Mapping[str, Any]) -> dict[str, Any]:
+    """What RUN_START says of the program; `argv` is redacted already."""
     return {
         "run_name": run_name,
         "python_version": ".".join(map(str, sys.version_info[:3])),
@@ -307,10 +306,13 @@ def start_fields(
         "cwd": _current_folder(),
         "argv": argv,
         **start,
-        "guardrails": guardrails,
-        "agentdbg_version": __version__,
         **({"replay": dict(_origin)} if _origin else {}),
     }
+
+
+def own_start_fields(guardrails: Mapping[str, Any]) -> dict[str, Any]:
+    """What it says of the run: nothing of the user's, so it is there also where the time for that ran out."""
+    return {"guardrails": guardrails, "agentdbg_version": __version__}
 
 
 def _current_folder() -> str | None:
