@@ -23,6 +23,8 @@ __all__ = [
     "PAGE_ROUGHLY",
     "PREFIXED_ROUGHLY",
     "ROUGHLY",
+    "ROUGH_SPACE",
+    "ROUGH_TAB",
     "WORDS",
     "is_kubernetes_secret",
     "named_forms",
@@ -50,8 +52,8 @@ _LOGS_IN = (
     r"(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]_?[Aa]uth|Credentials?|getConnection"
     r"|simple_bind(?:_s)?|bindAsync|WiFi\.begin)"
 )
-_TABS = r"(?:[ \t]|\\+t)"
-_SPACES = (
+ROUGH_TAB = r"(?:[ \t]|\\+t)"
+ROUGH_SPACE = (
     r"(?:[\s\x{0b}\x{1c}-\x{1f}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
     r"|\\+[nrtf]|\\+u00[01][0-9a-fA-F])"
 )
@@ -63,20 +65,20 @@ ROUGHLY = [
     r"variable[ \t]+[\\]*\"",
     rf"{_GIVEN_A_KEY}",
     rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{10}}",
-    rf"{_TELLING}[^\s|?]*{_TABS}*(?:\|\||\?\?|or){_TABS}*[\\]*[\"'][A-Za-z0-9+/_\-.~=]{{8}}",
+    rf"{_TELLING}[^\s|?]*{ROUGH_TAB}*(?:\|\||\?\?|or){ROUGH_TAB}*[\\]*[\"'][A-Za-z0-9+/_\-.~=]{{8}}",
     rf"(?:[Nn]ame|[Kk]ey)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}(?:[ \t][^<>]*)?>",
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[^\s:]+:[^\s:]+:",
     r"jdbc:oracle|sqlplus|impdp|expdp",
     rf"(?:[A-Za-z0-9][_\-](?:{_MARKERS})|sk|key|secret|TKN(?:-[0-9])?)[_\-][A-Za-z0-9_\-]{{16}}",
     r"://[^\s\"'<>\\]*(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)",
-    rf"(?:<<<|<\((?:echo|printf)(?:{_TABS}+-[^\s])?){_TABS}*[\\]*[\"']?[A-Za-z0-9+/_\-.~]{{8}}|@(?:tcp|unix)\(",
-    rf"(?:{_SPACES}(?:-[pPktawANX]|/p(?:ass)?[: ])|login)(?:[ =\t]|\\+t)?[\\\"'&]*[A-Za-z0-9+/_\-.~!@#$%^&*]{{6}}",
+    rf"(?:<<<|<\((?:echo|printf)(?:{ROUGH_TAB}+-[^\s])?){ROUGH_TAB}*[\\]*[\"']?[A-Za-z0-9+/_\-.~]{{8}}|@(?:tcp|unix)\(",
+    rf"(?:{ROUGH_SPACE}(?:-[pPktawANX]|/p(?:ass)?[: ])|login)(?:[ =\t]|\\+t)?[\\\"'&]*[A-Za-z0-9+/_\-.~!@#$%^&*]{{6}}",
     rf"{_LOGS_IN}\([^)]*,",
     r"SecureString|masterauth|openssl[^\n|;]* -|[ \t]/p:[\\\"']*[^\s\"'\\]{6}|simple_bind|WiFi\.begin|bindAsync",
     (
-        rf"echo{_TABS}[^\n|]*\|{_TABS}*(?:(?:docker|podman|helm|gh|az|oc)[^\n|]*(?:login|stdin)|sudo|passwd|chpasswd"
-        rf"|[^\n|]*(?:(?:secrets?|env|var|variables?){_TABS}|-(?:data-file|secret-file|password-fd|passphrase-fd)))"
+        rf"echo{ROUGH_TAB}[^\n|]*\|{ROUGH_TAB}*(?:(?:docker|podman|helm|gh|az|oc)[^\n|]*(?:login|stdin)|sudo|passwd|chpasswd"
+        rf"|[^\n|]*(?:(?:secrets?|env|var|variables?){ROUGH_TAB}|-(?:data-file|secret-file|password-fd|passphrase-fd)))"
     ),
     r"htpasswd|net use|smbclient|(?:secrets?|keys) +(?:versions +)?(?:set|put|add|create)",
     r"create +secret|kv put|put-parameter|add_user|change_password",

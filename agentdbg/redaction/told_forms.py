@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.redaction.keys import is_chosen, is_drawn, is_told, is_uuid, looks_random
+from agentdbg.redaction.named_forms import ROUGH_SPACE, ROUGH_TAB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,15 +35,15 @@ _MAKERS = (
 )
 _GAP = r"(?:[^A-Za-z0-9\"'\\]|\\+[nrtf]|\\+u[0-9a-fA-F]{4})*"
 """Spaces of any kind, as they are and as JSON writes them."""
-ROUGHLY = [
+_ROUGHLY = (
     rf"{_CONNECTS}\([^()]*[\"'][^\s\"'\\]+{_QUOTE}{_GAP},{_GAP}{_QUOTE}",
-    r"(?i:[nysea] (?:pass)?(?:code|pin))(?: [^ ]{2}|:| =)?:?(?:[ \t]|\\+t)+[*`\"'\\]*[0-9]{3}",
+    r"(?i:[nysea] (?:pass)?(?:code|pin))(?: [^ ]{2}|:| =)?:?[ \t]+[*`\"'\\]*[0-9]{3}",
     (
-        rf"(?i:{_WAYS_IN}|{_IN_BETWEEN}|-[ua]|userpwd)[:=,]*(?:[ \t]|\\+t)+[\\\"']*[A-Za-z][^\s\"':%,/]*"
+        rf"(?i:{_WAYS_IN}|{_IN_BETWEEN}|-[ua]|userpwd)(?:[:=,]*| -)[ \t]+[\\\"']*[A-Za-z][^\s\"':%,/]*"
         r"(?: / |[:%,])[^\s\"'`|/:,]{6}"
     ),
     (
-        rf"toCharArray|(?i:{_MAKERS})[^\s()\\\"',]*(?:\([^()]*|(?:[ \t]|\\+t)+\\*(?:'[^()]*)?)"
+        rf"toCharArray|(?i:{_MAKERS})[^\s()\\\"',]*(?:\([^()]*|[ \t]+\\*(?:'[^()]*)?)"
         r"[\"'][^\"'\\\s,]{8}[^\"'\\\s,]*\\*[\"']"
     ),
     r"[?&]code=[A-Za-z0-9_\-%.]{20}",
@@ -50,8 +51,8 @@ ROUGHLY = [
     # Behind the words of a login, on a terminal, and in the commands of protocols.
     r"(?i:pass(?:word|code|phrase)|pwd|passwd)[ \t]+[\\\"'`*]*[^\s\"'`]*[0-9]",
     r"(?i:login|creds|credentials):[ \t]*[\\\"'`]*[A-Za-z][^\s/]*/[^\s]{6}",
-    r"send(?:line|_line)?[ \t]+(?:-- )?[\\]*\"",
-    r"[ \t\r\n](?:-[pP]|-pw|/rp)[ =][\\\"']*[^\s\"'`\\]{6}",
+    r"send(?:line|_line)?[ \t]+(?:-- )?[\\]*[\"']",
+    rf"{ROUGH_SPACE}(?:-[pP]|-pw|/rp)[ =][\\\"']*[^\s\"'`\\]{{6}}",
     r"passwd[ \t]|_passphrase[ \t]|rootpw|kinit|cryptsetup|secret-tool|read -r?s|encrypt_string",
     r"obscure|[uU]nseal|--secret[ \t]",
     (
@@ -65,8 +66,10 @@ ROUGHLY = [
     rf"(?:^|[\"]|{_LINE_END_ROUGHLY})[ \t]*(?:user|USER) [^\s\"\\]+ [^\s\"\\]{{6,}}(?:{_LINE_END_ROUGHLY}|$|\")",
     r"login=[^\s:]+:|\]:[0-9]+[ \t]+[^\s:]+:|: (?:EAP|PSK|XAUTH|NTLM|PIN) ",
     r"basic_auth[ \t]|(?i:creds?|credentials|login) - |chpasswd|\.(?:pem|p12|pfx|crt):|http-basic",
-    r"AUTH[^A-Za-z0-9]|IDENTIFY |[0-9] LOGIN |[sS][nN][mM][pP]|SETUSER |get;[^{}]*\}[ \t]*=",
-]
+    rf"AUTH[^A-Za-z0-9]|IDENTIFY |[0-9] LOGIN |[sS][nN][mM][pP]|SETUSER |get;[^{{}}]*\}}{_GAP}=",
+)
+ROUGHLY = [part.replace(r"[ \t]", ROUGH_TAB) for part in _ROUGHLY]
+"""JSON writes a tab as two letters."""
 WORDS = (
     "connect(", "connection(", "pdo(", "mysqli(", "ftp(", "ftp_tls(", "ldap_bind(", "plainauth(",
     "tochararray", "hashlib.", "hmac", "rypt", "hashpw", "signwith",

@@ -23,7 +23,7 @@ from agentdbg.storage.reader import load_events, load_run_meta
 from tests.storage.handmade import llm_call, run_end, run_start, tool_call, write_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.commands.stored import Ran
@@ -60,9 +60,17 @@ def in_python(data_dir: Path, run_id: str) -> dict[str, dict[str, Any]]:
     told["sql events"] = _summed(events)
     reader = Reader(data_dir)
     told["mcp"] = _flat(json.loads(TOOLS["explain_run"].call(reader, {"run": run_id}))["run"])
-    listed = json.loads(TOOLS["list_runs"].call(reader, {"limit": 100}))["runs"]
-    told["mcp list"] = next(_flat(run) for run in listed if run_id.startswith(run["run_id"]))
+    told["mcp list"] = next(_flat(run) for run in _listed(reader) if run_id.startswith(run["run_id"]))
     return {face: {name: totals[name] for name in COUNTED if name in totals} for face, totals in told.items()}
+
+
+def _listed(reader: Reader) -> Iterator[dict[str, Any]]:
+    """All runs that an assistant is told of, page by page."""
+    place: dict[str, int] | None = {"offset": 0}
+    while place is not None:
+        answer = json.loads(TOOLS["list_runs"].call(reader, {"limit": 100, **place}))
+        yield from answer["runs"]
+        place = answer["next"]
 
 
 def in_public(cli: Callable[..., Ran], data_dir: Path, run_id: str) -> dict[str, dict[str, Any]]:
