@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.server.running import RunningViewer, viewer
 
@@ -91,11 +91,17 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def _said(message: ConsoleMessage) -> str:
+    """What an error says, and of which address."""
+    where = message.location.get("url", "")
+    return f"{message.text} ({where})" if where else message.text
+
+
 def note_problems(page: Page, problems: list[str]) -> None:
     """Be patient with the page, and keep whatever it complains of."""
     page.set_default_timeout(PATIENCE_MS)
     page.on("pageerror", lambda error: problems.append(f"{error} {error.stack or ''}"))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda message: problems.append(_said(message)) if message.type == "error" else None)
     page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
 
 
