@@ -395,12 +395,17 @@ class Redactor:
         """Raise Unproved when a value, whose keys are harmless, may hold a secret; `encoded` is the same as JSON."""
         if self._suspicion is None:
             return
+        is_shaped = False
+        for kind, pattern in self._suspicion.searches:
+            if pattern.search(encoded) is not None:
+                if kind not in IN_ONE_TEXT:
+                    raise Unproved
+                is_shaped = True
         # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
-        kinds = [kind for kind, pattern in self._suspicion.searches if pattern.search(encoded) is not None]
-        if not kinds and not self._patterns:
+        if not is_shaped and not self._patterns:
             return
         # Some kinds are found in one text alone, whatever stands around it; most such alarms are false.
-        if self._cleaner is None or self._patterns or not IN_ONE_TEXT.issuperset(kinds):
+        if self._cleaner is None or self._patterns:
             raise Unproved
         for text in texts_in(value):
             if len(text) >= _LEAST_SHAPED and self._clean_remembered(text) != text:
