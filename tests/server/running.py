@@ -127,7 +127,7 @@ def end(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         process.kill()
         process.wait()
-    if process.stderr is not None:
+    if process.stderr is not None and not process.stderr.closed:
         os.set_blocking(process.stderr.fileno(), False)  # a program that it started may have it open still
         with contextlib.suppress(BlockingIOError):
             sys.stderr.write(os.read(process.stderr.fileno(), 1_000_000).decode(errors="replace"))  # for pytest to show
